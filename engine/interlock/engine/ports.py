@@ -1,0 +1,630 @@
+"""What the parts of the engine promise each other: plain data and protocols, nothing that acts.
+
+The kernel (``kernel.py``) owns every transaction; a worker, a client and a simulator drive it through
+`Kernel`.  The kernel in turn reaches the outside only through `Evaluator`, `Blocks`, `Clock`, `Ids` and
+`Cipher`.  Times are seconds since 1970 UTC as floats (`Clock.now`), durations are seconds; ``Json`` is a
+JSON value as Python objects (int and float stay apart).  Run-time error codes and event kinds are closed
+lists, in ``errors.py`` and ``events.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
+
+import msgspec
+
+if TYPE_CHECKING:
+    from interlock.analyzer.model.nodes import Condition, Workflow
+    from interlock.analyzer.model.values import MapValue, Template, Value
+
+Json: TypeAlias = Any
+"""A JSON value: None, bool, int, float, str, list or dict with str keys."""
+
+Scope: TypeAlias = Mapping[str, Json]
+"""What an expression may read: root name (``inputs``, ``run``, a step id, …) → its JSON value."""
+
+Effect: TypeAlias = Literal["none", "unknown"]
+"""Of a failed block: nothing was done, or nobody knows (section 5.1)."""
+
+
+# --- work ------------------------------------------------------------------------------------------
+
+
+class Deferred(msgspec.Struct, frozen=True):
+    """One template of a block's params that reads ``secrets``: only the worker fills it in.
+
+    ``where`` is its place in the rendered params (null stands there meanwhile), ``text`` the template as
+    written, ``whole`` whether it is exactly one expression, ``names`` the values of every other root
+    that it reads.
+    """
+
+    where: tuple[str | int, ...]
+    text: str
+    whole: bool
+    names: dict[str, Json] = {}
+
+
+class Rendered(msgspec.Struct, frozen=True):
+    """Params as far as they can be known without secrets, and what is left to fill in."""
+
+    value: Json
+    deferred: tuple[Deferred, ...] = ()
+
+
+class Task(msgspec.Struct, frozen=True):
+    """One attempt of one block, claimed by a worker.
+
+    ``id`` names the work (the same over attempts and re-claims of one visit); ``claim`` is the fencing
+    number of this claim: `Kernel.settle` with an older one is refused (and kept as evidence where the
+    section is protected).  ``kind`` is ``block``, ``compensation`` or ``handler`` (a block of
+    ``on_cancel`` or ``on_deadline``).  ``path`` is the step path with branch names and item positions
+    (``par/left/fetch``, ``results/3/fetch``).  ``timeout`` bounds this attempt, None without one.
+    ``idempotency_key`` stays the same over attempts, crash re-runs and run retries.  ``protected`` says
+    that the block runs inside a protected section whose intent is stored.  ``known_secrets`` are texts
+    that must be redacted in whatever the worker logs (the run's secret inputs); never log the task.
+    """
+
+    id: str
+    claim: int
+    run: str
+    account: str
+    workflow: str
+    kind: str
+    path: str
+    visit: int
+    attempt: int
+    block: str
+    params: Json
+    deferred: tuple[Deferred, ...]
+    idempotency_key: str
+    timeout: float | None = None
+    protected: bool = False
+    deadline: float | None = None
+    fence: int | None = None
+    known_secrets: tuple[str, ...] = ()
+
+
+class Success(msgspec.Struct, frozen=True, tag="success"):
+    """A block returned.  ``secrets`` are the texts of its result that its manifest marks secret."""
+
+    result: Json
+    secrets: tuple[str, ...] = ()
+
+
+class Failed(msgspec.Struct, frozen=True, tag="failed"):
+    """A block failed with a code of section 12, or with a code of its own (``own``, the ``fail`` block)."""
+
+    code: str
+    message: str
+    effect: Effect = "unknown"
+    own: bool = False
+
+
+Outcome: TypeAlias = Success | Failed
+
+
+class Settled(msgspec.Struct, frozen=True):
+    """What became of a `Kernel.settle`: ``accepted``, or refused because the claim was lost (``late``).
+
+    ``evidence`` tells that a late result was kept on a review.
+    """
+
+    accepted: bool
+    late: bool = False
+    evidence: bool = False
+
+
+class Settlement(msgspec.Struct, frozen=True):
+    task: Task
+    outcome: Outcome
+
+
+class Claiming(msgspec.Struct, frozen=True):
+    """What a worker asks for together with a settlement: up to ``limit`` tasks of ``blocks`` (None: any)."""
+
+    worker: str
+    limit: int
+    blocks: frozenset[str] | None = None
+
+
+class Batch(msgspec.Struct, frozen=True):
+    """The answer of `Kernel.settle_many`: one `Settled` per settlement, in order, and newly claimed tasks."""
+
+    settled: tuple[Settled, ...]
+    tasks: tuple[Task, ...] = ()
+
+
+# --- what people see -------------------------------------------------------------------------------
+
+
+class Dispatched(msgspec.Struct, frozen=True):
+    """The run that a dispatch made (``created``), or the original one of its idempotency key."""
+
+    run: str
+    created: bool
+
+
+class SignalReceipt(msgspec.Struct, frozen=True):
+    """``repeated``: a signal of this id had been recorded already and nothing happened."""
+
+    run: str
+    id: str
+    repeated: bool = False
+
+
+class ErrorInfo(msgspec.Struct, frozen=True, omit_defaults=True):
+    code: str
+    message: str
+    path: str | None = None
+    visit: int | None = None
+
+
+class StopInfo(msgspec.Struct, frozen=True):
+    """``kind``: cancel, supersede, deadline or parent.  ``blocked_by``: paths that must settle first."""
+
+    kind: str
+    at: float
+    blocked_by: tuple[str, ...] = ()
+
+
+class Position(msgspec.Struct, frozen=True):
+    """Where one line of the run stands; ``waits_on`` in words, ``wakes_at`` if a timer will wake it."""
+
+    path: str
+    visit: int
+    status: str
+    attempt: int = 0
+    waits_on: str | None = None
+    wakes_at: float | None = None
+
+
+class HoldInfo(msgspec.Struct, frozen=True):
+    key: str
+    fence: int
+    lifetime: str
+    review: bool = False
+
+
+class TicketInfo(msgspec.Struct, frozen=True):
+    """One wait for a key: its place in the queue (first is 1) and the runs that hold the key."""
+
+    key: str
+    path: str
+    position: int
+    holders: tuple[str, ...]
+    held_for_review: bool = False
+    since: float = 0.0
+
+
+class QueueInfo(msgspec.Struct, frozen=True):
+    """A queued run's place (first is 1) and the active runs that hold the slots."""
+
+    position: int
+    blocked_by: tuple[str, ...]
+
+
+class ReviewInfo(msgspec.Struct, frozen=True):
+    """An open or settled review of a protected section: why it was opened, and late results kept."""
+
+    path: str
+    visit: int
+    key: str
+    fence: int
+    opened_at: float
+    reason: ErrorInfo
+    evidence: tuple[Json, ...] = ()
+    decision: str | None = None
+
+
+class BudgetUse(msgspec.Struct, frozen=True):
+    """Limits (None: not limited) and use so far; ``state_bytes`` is the size of the public state."""
+
+    limits: dict[str, int | None]
+    used: dict[str, int]
+
+
+class RunStatus(msgspec.Struct, frozen=True):
+    """Section 12's status of one run; every text is redacted."""
+
+    run: str
+    account: str
+    workflow: str
+    status: str
+    definition_version: str
+    definition_hash: str
+    closure_hash: str
+    idempotency_key: str | None
+    dispatched_at: float
+    started_at: float | None
+    ended_at: float | None
+    attempt: int
+    deadline: float | None
+    budget: BudgetUse
+    inputs: dict[str, Json]
+    state: dict[str, Json]
+    outputs: Json = None
+    error: ErrorInfo | None = None
+    stop: StopInfo | None = None
+    positions: tuple[Position, ...] = ()
+    holds: tuple[HoldInfo, ...] = ()
+    tickets: tuple[TicketInfo, ...] = ()
+    reviews: tuple[ReviewInfo, ...] = ()
+    queue: QueueInfo | None = None
+    wait_type: str | None = None
+    waiting_for: tuple[str, ...] = ()
+    wait_mode: str | None = None
+    wait_details: tuple[Json, ...] = ()
+    parent: str | None = None
+    children: tuple[str, ...] = ()
+    superseded_by: str | None = None
+    retryable: bool = False
+
+
+class RunRow(msgspec.Struct, frozen=True):
+    """One line of a listing."""
+
+    run: str
+    account: str
+    workflow: str
+    status: str
+    dispatched_at: float
+    ended_at: float | None
+    error: str | None = None
+
+
+class Event(msgspec.Struct, frozen=True):
+    """One entry of a run's log; ``seq`` grows by the store's order, ``kind`` is of section 12's list."""
+
+    seq: int
+    run: str
+    at: float
+    kind: str
+    path: str | None = None
+    visit: int | None = None
+    data: dict[str, Json] = {}
+
+
+class HolderInfo(msgspec.Struct, frozen=True):
+    run: str
+    fence: int
+    since: float
+    lifetime: str
+    review: bool = False
+
+
+class WaiterInfo(msgspec.Struct, frozen=True):
+    run: str
+    path: str
+    ticket: int
+    since: float
+
+
+class LeaseInfo(msgspec.Struct, frozen=True):
+    """One key of an account: its limit, its holders, and the tickets in the order they are served."""
+
+    key: str
+    limit: int | None
+    holders: tuple[HolderInfo, ...]
+    waiters: tuple[WaiterInfo, ...]
+
+
+class AdmissionInfo(msgspec.Struct, frozen=True):
+    """One workflow's admission queue: the active runs, and the waiting ones in order."""
+
+    workflow: str
+    active: tuple[str, ...]
+    waiting: tuple[str, ...]
+
+
+class Stats(msgspec.Struct, frozen=True):
+    """Counts over the store: runs by status, and rows of what is in motion."""
+
+    runs: dict[str, int]
+    tasks: int
+    claimed: int
+    timers: int
+    leases: int
+    tickets: int
+    inbox: int
+    workers: int
+
+
+class Export(msgspec.Struct, frozen=True):
+    """A run with its definitions and log as JSON-able data, secrets redacted."""
+
+    format: int
+    definition: Json
+    closure: dict[str, Json]
+    status: RunStatus
+    events: tuple[Event, ...]
+
+
+# --- what the core is given ------------------------------------------------------------------------
+
+
+class EvaluationError(Exception):
+    """A template could not be rendered.
+
+    ``code``: ``expression``, ``null-in-text``, ``bad-key``, ``bad-value`` or ``bad-next``.
+    """
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+
+
+class Evaluator(Protocol):
+    """Renders what a workflow wrote against a scope; pure.  Every method raises `EvaluationError`."""
+
+    def value(self, value: Value, scope: Scope) -> Json:
+        """The JSON value of a literal, template, list or map; a whole template keeps its type."""
+        ...
+
+    def text(self, value: Value, scope: Scope) -> str:
+        """The value of a field that takes text (section 3); ``null-in-text`` where null would be written."""
+        ...
+
+    def key(self, value: Value, scope: Scope) -> str:
+        """A resource, supersession or idempotency key: scalar text, not empty, at most 512 characters;
+        else ``bad-key`` (null is ``null-in-text``)."""
+        ...
+
+    def condition(self, condition: Condition, scope: Scope) -> bool:
+        """A ``when``; anything but a boolean is ``expression``."""
+        ...
+
+    def params(self, value: MapValue | None, scope: Scope) -> Rendered:
+        """A block's params; templates that read ``secrets`` are left as `Deferred`."""
+        ...
+
+    def next(self, template: Template, scope: Scope) -> str:
+        """The text of a ``next`` template; anything but a string is ``bad-next``."""
+        ...
+
+    def until(self, value: Value, scope: Scope) -> float:
+        """A timestamp, or RFC 3339 text, as seconds since 1970; else ``bad-value``."""
+        ...
+
+
+class Blocks(Protocol):
+    """What the core must know of blocks; unknown names answer like a block of cost 1 with effects."""
+
+    def cost(self, block: str) -> int:
+        """The block's own default ``cost_units``."""
+        ...
+
+    def effects(self, block: str, params: Json) -> bool:
+        """Whether a call with these params has outside effects (``http`` depends on the method)."""
+        ...
+
+
+class Clock(Protocol):
+    def now(self) -> float:
+        """Seconds since 1970; may jump (the kernel never lets store time go back)."""
+        ...
+
+    def monotonic(self) -> float:
+        """The observer's own steady time, for beats of other workers."""
+        ...
+
+
+class Ids(Protocol):
+    def run(self) -> str:
+        """A new run id, unique for ever."""
+        ...
+
+    def token(self) -> str:
+        """A new opaque id for anything else (signals, workers)."""
+        ...
+
+    def jitter(self) -> float:
+        """A number in [0, 1) where spreading is wanted."""
+        ...
+
+
+class Cipher(Protocol):
+    """Encryption at rest and redaction (section 11).  ``known`` are a run's own secret texts; the host's
+    ``secrets`` are known to the cipher itself."""
+
+    def seal(self, data: bytes) -> bytes: ...
+
+    def unseal(self, data: bytes) -> bytes:
+        """Raises ``CallerError('store-key')`` where the key does not fit."""
+        ...
+
+    def finds(self, text: str, known: Sequence[str]) -> bool:
+        """Whether a secret of 6 characters or more occurs in the text (also base64 or URL-encoded)."""
+        ...
+
+    def redact(self, text: str, known: Sequence[str]) -> str:
+        """The text with every secret, in all its forms, as ``***``."""
+        ...
+
+
+class Definition(Protocol):
+    """A validated definition, as dispatched."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def hash(self) -> str:
+        """SHA-256 over the normalized definition's canonical JSON (RFC 8785), in hex."""
+        ...
+
+    @property
+    def text(self) -> str:
+        """The normalized definition as canonical JSON; `DefinitionLoader` makes an equal one of it."""
+        ...
+
+    @property
+    def workflow(self) -> Workflow: ...
+
+    @property
+    def closure(self) -> Mapping[str, Definition]:
+        """Every workflow that it can start at any depth, itself included if it can, by name."""
+        ...
+
+    @property
+    def closure_hash(self) -> str: ...
+
+
+class DefinitionLoader(Protocol):
+    """Makes a `Definition` of stored text; ``closure`` gives the texts of the others by name."""
+
+    def __call__(self, text: str, closure: Mapping[str, str]) -> Definition: ...
+
+
+class Services(msgspec.Struct, frozen=True, eq=False):
+    """Everything that a kernel is given besides its store.
+
+    ``resolve`` gives the current definition of a workflow name where a caller dispatches by name
+    (None: unknown).  ``poison_after`` is how many workers one piece of work may kill.  ``lost_after``
+    is how long, on the observer's own clock, a beat may stand still.
+    """
+
+    evaluator: Evaluator
+    blocks: Blocks
+    clock: Clock
+    ids: Ids
+    cipher: Cipher
+    load: DefinitionLoader
+    poison_after: int = 3
+    lost_after: float = 15.0
+    synchronous: Literal["FULL", "NORMAL"] = "FULL"
+    trace: Callable[[str], None] | None = None
+    """Called with the name of each commit point before and after it (crash tests, simulation)."""
+
+
+# --- the kernel ------------------------------------------------------------------------------------
+
+
+class Kernel(Protocol):
+    """The one owner of transactions of a store in this process.
+
+    Every verb is synchronous and one durable transaction: when it returns, what it says is stored.
+    All verbs may be called from any thread (one lock serializes them); several processes may open the
+    same SQLite store.  Verbs raise ``CallerError`` with a code of section 12 and one sentence.
+    """
+
+    def close(self) -> None:
+        """Close the store; further verbs raise.  Claimed tasks stay claimed until the worker is lost."""
+        ...
+
+    def dispatch(
+        self,
+        definition: Definition,
+        inputs: Mapping[str, Json],
+        *,
+        account: str = "default",
+        idempotency_key: str | None = None,
+    ) -> Dispatched:
+        """Store a new run.  Codes: inputs-refused, needs-store, and the store's own."""
+        ...
+
+    def dispatch_many(
+        self,
+        requests: Sequence[tuple[Definition, Mapping[str, Json]]],
+        *,
+        account: str = "default",
+    ) -> list[Dispatched]:
+        """Many dispatches in one transaction: all of them, or the first error and none."""
+        ...
+
+    def signal(
+        self, run: str, name: str, payload: Json = None, *, signal_id: str | None = None
+    ) -> SignalReceipt:
+        """Codes: unknown-run, run-ended, bad-payload (name or payload), payload-too-large, budget-exceeded."""
+        ...
+
+    def cancel(self, run: str, *, reason: str = "") -> None:
+        """Ask for a stop; acknowledged when stored.  Codes: unknown-run, run-ended."""
+        ...
+
+    def retry(self, run: str) -> None:
+        """Codes: unknown-run, not-retryable."""
+        ...
+
+    def review(
+        self,
+        run: str,
+        decision: Literal["committed", "not-committed", "abandon"],
+        *,
+        path: str | None = None,
+        result: Json = None,
+        by: str = "",
+    ) -> None:
+        """Settle the open review of the section at ``path`` (None: the only one).  ``result`` is the
+        section's ``outputs`` for ``committed``.  Codes: unknown-run, not-in-review, bad-payload."""
+        ...
+
+    def register(self, worker: str) -> None:
+        """Make a worker known (claiming does so as well)."""
+        ...
+
+    def unregister(self, worker: str) -> None:
+        """The worker ends by itself: its unfinished claims count as lost at once."""
+        ...
+
+    def claim(self, worker: str, limit: int, *, blocks: frozenset[str] | None = None) -> list[Task]:
+        """Up to ``limit`` ready tasks, oldest first; ``blocks`` restricts the names."""
+        ...
+
+    def settle(self, task: Task, outcome: Outcome) -> Settled:
+        """Store the outcome of a claimed task and all that follows from it."""
+        ...
+
+    def settle_many(self, settlements: Sequence[Settlement], claim: Claiming | None = None) -> Batch:
+        """Settle several in one transaction (a savepoint each), then claim further tasks in it."""
+        ...
+
+    def hand_back(self, task: Task, *, reason: str, delay: float = 0.0) -> None:
+        """Give a task back that has not begun; no attempt is spent.  Ready again after ``delay``."""
+        ...
+
+    def heartbeat(self, worker: str) -> None: ...
+
+    def tick(self) -> float | None:
+        """Fire due timers, work the inbox, notice lost workers.  Returns when the next timer is due
+        (now or earlier: call again at once), None without any."""
+        ...
+
+    def next_ready(self) -> float | None:
+        """When the next unclaimed task becomes ready, None without any."""
+        ...
+
+    def status(self, run: str) -> RunStatus: ...
+
+    def runs(
+        self,
+        *,
+        account: str | None = None,
+        workflow: str | None = None,
+        status: str | None = None,
+        limit: int = 100,
+        before: str | None = None,
+    ) -> list[RunRow]:
+        """Newest first; ``before`` is the last run id of the page before."""
+        ...
+
+    def events(self, run: str | None = None, *, after: int = 0, limit: int = 1000) -> list[Event]:
+        """In order, of one run or of all."""
+        ...
+
+    def outputs(self, run: str) -> Json:
+        """What a completed run gives to its dependents (not redacted); None while it has not completed."""
+        ...
+
+    def leases(self, account: str = "default") -> list[LeaseInfo]: ...
+
+    def queue(self, account: str = "default", workflow: str | None = None) -> list[AdmissionInfo]: ...
+
+    def export(self, run: str) -> Export: ...
+
+    def prune(self, older_than: float, *, limit: int = 1000) -> int:
+        """Remove terminal runs that ended before this time; keeps keys, fences and dispatch keys."""
+        ...
+
+    def stats(self) -> Stats: ...
