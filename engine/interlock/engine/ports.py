@@ -505,8 +505,8 @@ class Kernel(Protocol):
     """The one owner of transactions of a store in this process.
 
     Every verb is synchronous and one durable transaction: when it returns, what it says is stored.
-    All verbs may be called from any thread (one lock serializes them); several processes may open the
-    same SQLite store.  Verbs raise ``CallerError`` with a code of section 12 and one sentence.
+    Made by ``kernel.open_kernel(url, services)``.  All verbs may be called from any thread (one lock
+    serializes them); several processes may open the same SQLite store.  Verbs raise ``CallerError`` with a code of section 12 and one sentence.
     """
 
     def close(self) -> None:
@@ -536,7 +536,7 @@ class Kernel(Protocol):
     def signal(
         self, run: str, name: str, payload: Json = None, *, signal_id: str | None = None
     ) -> SignalReceipt:
-        """Codes: unknown-run, run-ended, bad-payload (name or payload), payload-too-large, budget-exceeded."""
+        """Codes: unknown-run, run-ended, bad-payload, payload-too-large, budget-exceeded."""
         ...
 
     def cancel(self, run: str, *, reason: str = "") -> None:
