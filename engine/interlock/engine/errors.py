@@ -8,18 +8,62 @@ from __future__ import annotations
 import msgspec
 
 RUN_CODES = frozenset(
-    """expression null-in-text bad-key bad-value block-failed effect-unknown block-unavailable
-    result-invalid result-too-large timeout resource-busy limit-conflict deadlock branch-failed item-failed
-    quorum-unreachable child-failed child-inputs dependency-failed unknown-run unknown-group group-conflict
-    bad-next state-conflict secret-unavailable abandoned poisoned budget-exceeded deadline-exceeded
-    internal""".split()
+    [
+        "expression",
+        "null-in-text",
+        "bad-key",
+        "bad-value",
+        "block-failed",
+        "effect-unknown",
+        "block-unavailable",
+        "result-invalid",
+        "result-too-large",
+        "timeout",
+        "resource-busy",
+        "limit-conflict",
+        "deadlock",
+        "branch-failed",
+        "item-failed",
+        "quorum-unreachable",
+        "child-failed",
+        "child-inputs",
+        "dependency-failed",
+        "unknown-run",
+        "unknown-group",
+        "group-conflict",
+        "bad-next",
+        "state-conflict",
+        "secret-unavailable",
+        "abandoned",
+        "poisoned",
+        "budget-exceeded",
+        "deadline-exceeded",
+        "internal",
+    ]
 )
 """What a run, a step, a branch or an item can fail with, besides the codes of ``fail``."""
 
 CALLER_CODES = frozenset(
-    """definition-refused inputs-refused not-allowed needs-store unknown-workflow unknown-run run-ended
-    not-retryable not-in-review bad-payload payload-too-large budget-exceeded store-busy store-full
-    store-readonly store-corrupt store-newer store-key""".split()
+    [
+        "definition-refused",
+        "inputs-refused",
+        "not-allowed",
+        "needs-store",
+        "unknown-workflow",
+        "unknown-run",
+        "run-ended",
+        "not-retryable",
+        "not-in-review",
+        "bad-payload",
+        "payload-too-large",
+        "budget-exceeded",
+        "store-busy",
+        "store-full",
+        "store-readonly",
+        "store-corrupt",
+        "store-newer",
+        "store-key",
+    ]
 )
 """What a verb can refuse with."""
 
