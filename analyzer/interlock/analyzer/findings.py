@@ -1,0 +1,118 @@
+"""What a rule finds: where, what is wrong, what to do, and how to mend it.
+
+A finding carries no severity: the catalogue gives it, and the configuration may change it.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from interlock.analyzer.source.text import Span
+
+
+class Edit(msgspec.Struct, frozen=True):
+    """One replacement of text; an empty span inserts."""
+
+    span: Span
+    text: str
+
+
+class Fix(msgspec.Struct, frozen=True):
+    """A mend that can be applied without asking: it removes its finding and adds none."""
+
+    title: str
+    edits: tuple[Edit, ...]
+
+
+class Related(msgspec.Struct, frozen=True):
+    """Another place that belongs to the story, with what it has to say."""
+
+    span: Span
+    message: str
+
+
+class Finding(msgspec.Struct, frozen=True):
+    """One diagnostic before it is placed: ``code`` is a rule of the catalogue.
+
+    ``hint`` says what to do, as a sentence of its own.
+    """
+
+    code: str
+    span: Span
+    message: str
+    hint: str | None = None
+    related: tuple[Related, ...] = ()
+    fix: Fix | None = None
+
+
+#: Rules that judge the text itself, whatever place it is used in: reported at the anchor.
+PLACELESS = frozenset(
+    {
+        "IL101", "IL102", "IL103", "IL104", "IL105", "IL106", "IL107", "IL109", "IL110",
+        "IL111", "IL112", "IL201", "IL301", "IL302", "IL303", "IL304", "IL504", "IL601", "IL606",
+    }
+)  # fmt: skip
+
+
+class Sink:
+    """Collects findings; what was reached through aliases is reported once where it can be.
+
+    Text behind an alias is judged once for each place that uses it.  A finding of a rule that
+    does not depend on the place, or one that the anchor's own place has too, is reported at the
+    anchor, once; the others at their alias, with the anchor as related information (section 1).
+    """
+
+    def __init__(self) -> None:
+        self._found: list[Finding] = []
+
+    def add(
+        self,
+        code: str,
+        span: Span,
+        message: str,
+        hint: str | None = None,
+        *,
+        related: tuple[Related, ...] = (),
+        fix: Fix | None = None,
+    ) -> None:
+        self._found.append(Finding(code, span, message, hint, related, fix))
+
+    def extend(self, findings: list[Finding]) -> None:
+        self._found.extend(findings)
+
+    def findings(self) -> list[Finding]:
+        return settle_places(self._found)
+
+
+def settle_places(found: list[Finding]) -> list[Finding]:
+    """Each finding at the place where a person has to mend it, without repetitions."""
+    at_home = {
+        (finding.code, finding.span.piece, finding.span.start, finding.span.end)
+        for finding in found
+        if finding.span.via is None
+    }
+    seen: set[tuple[object, ...]] = set()
+    settled: list[Finding] = []
+    for finding in found:
+        span = finding.span
+        if span.via is not None:
+            home = Span(span.piece, span.start, span.end)
+            if finding.code in PLACELESS or (finding.code, home.piece, home.start, home.end) in at_home:
+                finding = Finding(
+                    finding.code, home, finding.message, finding.hint, finding.related, finding.fix
+                )
+            else:
+                finding = Finding(
+                    finding.code,
+                    span.via,
+                    finding.message,
+                    finding.hint,
+                    (Related(home, "the text that the alias stands for"), *finding.related),
+                    None,
+                )
+        span = finding.span
+        mark = (finding.code, span.piece, span.start, span.end, finding.message)
+        if mark not in seen:
+            seen.add(mark)
+            settled.append(finding)
+    return settled

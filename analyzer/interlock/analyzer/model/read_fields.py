@@ -1,0 +1,247 @@
+"""Reads a mapping by its row of the language table: known fields, unknown ones, missing ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from interlock.analyzer.findings import Edit, Fix, Sink
+from interlock.analyzer.language import fields as f
+from interlock.analyzer.language.nearest import nearest
+from interlock.analyzer.language.table import FAMILY_TITLES, KINDS, SHAPES
+from interlock.analyzer.model.read_values import Found, ValueReader, describe
+from interlock.analyzer.model.values import ListValue, MapValue, Setting, Value
+from interlock.analyzer.source.text import Span
+from interlock.analyzer.syntax.nodes import Mapping, Node, Scalar, Sequence
+
+
+class Row:
+    """One field that was written: its row of the table, its key and its value behind aliases."""
+
+    __slots__ = ("field", "key", "value", "via")
+
+    def __init__(self, field: f.Field | f.KindRow, key: Span, value: Node, via: Span | None) -> None:
+        self.field = field
+        self.key = key
+        self.value = value
+        self.via = via
+
+
+class Rows:
+    """The fields of one mapping as they were written.
+
+    ``unknown`` tells that a field was reported that stands for no known one: what seems to be
+    missing may be that field.
+    """
+
+    __slots__ = ("key", "rows", "span", "unknown")
+
+    def __init__(self, key: Span, span: Span) -> None:
+        self.key = key
+        self.span = span
+        self.rows: dict[str, Row] = {}
+        self.unknown = False
+
+    @property
+    def keys(self) -> dict[str, Span]:
+        return {name: row.key for name, row in self.rows.items()}
+
+
+#: Where a field of this name belongs, for "no such field here".
+_HOMES: dict[str, list[str]] = {}
+for _shape in SHAPES.values():
+    for _name in _shape.fields:
+        _HOMES.setdefault(_name, []).append(_shape.title)
+for _name in KINDS:
+    _HOMES.setdefault(_name, []).append("a step")
+
+
+class FieldReader(ValueReader):
+    """Reads mappings by the table, and fields by their type."""
+
+    def rows(
+        self,
+        found: Found,
+        key: Span,
+        known: dict[str, f.Field],
+        title: str,
+        kinds: dict[str, f.KindRow] | None = None,
+        ignore_x: bool = False,
+    ) -> Rows | None:
+        """The written fields of a mapping; None (and IL105) where it is no mapping.
+
+        An unknown field with one near name counts as that field unless it stands there too.
+        """
+        node = found.node
+        if not isinstance(node, Mapping):
+            self.wrong(found, _capital(title), "a mapping")
+            return None
+        rows = Rows(key, found.span)
+        strangers: list[tuple[Scalar, Span, Node, Span | None]] = []
+        for key_node, value, alias in self.pairs(node, found.via):
+            via = alias or found.via
+            inner = self.follow(key_node, via)
+            if inner is None:
+                continue
+            if not isinstance(inner.node, Scalar):
+                self.sink.add("IL105", inner.span, f"A field's name is a text, not {describe(inner.node)}.")
+                continue
+            name = inner.node.value
+            row = known.get(name) or (kinds.get(name) if kinds else None)
+            if row is not None and isinstance(inner.node.data, str):
+                if name not in rows.rows:
+                    rows.rows[name] = Row(row, inner.span, value, via)
+            elif not (ignore_x and name.startswith("x-")):
+                strangers.append((inner.node, inner.span, value, via))
+        self._strangers(rows, strangers, known, title, kinds or {})
+        return rows
+
+    def _strangers(
+        self,
+        rows: Rows,
+        strangers: list[tuple[Scalar, Span, Node, Span | None]],
+        known: dict[str, f.Field],
+        title: str,
+        kinds: dict[str, f.KindRow],
+    ) -> None:
+        names = [*known, *kinds]
+        for key, span, value, via in strangers:
+            name = key.value
+            shown = name if len(name) <= 60 else name[:57] + "…"
+            near = nearest(name, names)
+            hint, fix = self._homes(name, title), None
+            if near is not None and near not in rows.rows:
+                hint = f'Did you mean "{near}"?'
+                fix = Fix(f'Change it to "{near}"', (Edit(span, near),))
+                rows.rows[near] = Row(known.get(near) or kinds[near], span, value, via)
+            elif near is None:
+                rows.unknown = True
+            self.sink.add("IL103", span, f'"{shown}" is no field of {title}.', hint, fix=fix)
+
+    def _homes(self, name: str, title: str) -> str | None:
+        homes = [home for home in _HOMES.get(name, ()) if home != title]
+        if not homes:
+            return None
+        return f'"{name}" belongs in {" or ".join(dict.fromkeys(homes[:3]))}.'
+
+    def missing(self, rows: Rows, required: Iterable[f.Field], title: str) -> None:
+        """IL104 for each required field that was not written."""
+        if rows.unknown:
+            return
+        for field in required:
+            if field.name not in rows.rows:
+                self.sink.add(
+                    "IL104",
+                    rows.key,
+                    f'{_capital(title)} needs "{field.name}", and it is missing.',
+                    field.doc,
+                )
+
+    def misplaced(self, rows: Rows, family: str) -> None:
+        """IL302 for each field that the family does not take; it is left out of the rows."""
+        for name, row in list(rows.rows.items()):
+            if isinstance(row.field, f.KindRow) or not row.field.on or family in row.field.on:
+                continue
+            del rows.rows[name]
+            homes = sorted(FAMILY_TITLES[home] for home in row.field.on)
+            self.sink.add(
+                "IL302",
+                row.key,
+                f'"{name}" means nothing on {FAMILY_TITLES[family]}.',
+                f"It belongs to {' or '.join(homes)}.",
+            )
+
+    # -- fields by type ---------------------------------------------------------------------
+
+    def found(self, rows: Rows, name: str) -> tuple[Row, Found] | None:
+        row = rows.rows.get(name)
+        if row is None:
+            return None
+        found = self.follow(row.value, row.via)
+        return None if found is None else (row, found)
+
+    def simple(self, rows: Rows, name: str) -> Setting[object] | None:
+        """A field of a scalar type or a list of names, as a setting."""
+        pair = self.found(rows, name)
+        if pair is None:
+            return None
+        row, found = pair
+        assert isinstance(row.field, f.Field)
+        kind = row.field.type
+        title = f'"{name}"'
+        if not isinstance(kind, f.Flag):
+            self_found = self.unquoted(found)
+            if self_found is not None:
+                if not isinstance(kind, f.Text) or not kind.template:
+                    return None
+                found = self_found
+        read = self.scalar(found, kind, title)
+        return None if read is None else Setting(read, row.key, found.span)
+
+    def scalar(self, found: Found, kind: f.FieldType, title: str) -> object | None:
+        if isinstance(kind, f.Text):
+            if kind.template:
+                return self.template_text(found, title)
+            return self.plain_text(found, title, kind.maximum)
+        if isinstance(kind, f.Name):
+            return self.name(found, kind.kind, title)
+        if isinstance(kind, f.Duration):
+            return self.seconds(found, title)
+        if isinstance(kind, f.Whole):
+            return self.whole(found, kind, title)
+        if isinstance(kind, f.Choice):
+            return self.choice(found, kind, title)
+        if isinstance(kind, f.Flag):
+            return self.flag(found, title)
+        raise AssertionError(f"no scalar type: {kind!r}")
+
+    def list_or_template(self, rows: Rows, name: str) -> Setting[Value] | None:
+        """A list of values, or a template that gives one."""
+        pair = self.found(rows, name)
+        if pair is None:
+            return None
+        row, found = pair
+        found = self.unquoted(found) or found
+        node = found.node
+        value: Value | None = None
+        if isinstance(node, Sequence):
+            value = self.value(node, found.via)
+        elif isinstance(node, Scalar) and isinstance(node.data, str):
+            leaf = self.text(node, found.via)
+            if hasattr(leaf, "parts") or "{" in node.value:
+                value = leaf
+            else:
+                self.wrong(found, f'"{name}"', "a list, or a template that gives one")
+        else:
+            self.wrong(found, f'"{name}"', "a list, or a template that gives one")
+        return None if value is None else Setting(value, row.key, found.span)
+
+    def object(self, rows: Rows, name: str) -> Setting[MapValue] | None:
+        """A mapping with free keys."""
+        pair = self.found(rows, name)
+        if pair is None:
+            return None
+        row, found = pair
+        kind = row.field.type
+        assert isinstance(kind, f.Object)
+        if self.unquoted(found, fixable=False) is not None:
+            return None
+        if not isinstance(found.node, Mapping):
+            self.wrong(found, f'"{name}"', "a mapping")
+            return None
+        names = "output" if kind.names == "output" else None
+        return Setting(self.mapping(found, names=names), row.key, found.span)
+
+    def literal_list(self, rows: Rows, name: str) -> Setting[ListValue] | None:
+        pair = self.found(rows, name)
+        if pair is None:
+            return None
+        row, found = pair
+        if not isinstance(found.node, Sequence):
+            self.wrong(found, f'"{name}"', "a list")
+            return None
+        value = self.value(found.node, found.via, template=False, title=f'"{name}"')
+        return Setting(value, row.key, found.span) if isinstance(value, ListValue) else None
+
+
+def _capital(title: str) -> str:
+    return title[:1].upper() + title[1:]
