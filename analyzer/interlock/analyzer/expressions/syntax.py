@@ -399,12 +399,14 @@ class _Parser:
             return self.binding(call, target)
         elif name in _OPTIONAL_BINDING and len(args) == 2:
             return self.binding(call, target)
-        elif name in ("greatest", "least") and isinstance(target, Ident) and target.name == "math":
-            if not target.absolute:
+        elif name in ("greatest", "least"):
+            owner = _effective(target)
+            if isinstance(owner, Ident) and owner.name == "math" and not owner.absolute:
                 self.extremum(call)
         return call
 
     def has(self, call: Call, arg: Node) -> Node:
+        arg = _effective(arg)
         if isinstance(arg, Select) and not arg.optional:
             return Has(call.start, call.end, arg)
         if not isinstance(arg, Missing):
@@ -417,7 +419,7 @@ class _Parser:
         return call
 
     def binding(self, call: Call, target: Node) -> Node:
-        variable = call.args[0]
+        variable = _effective(call.args[0])
         name = call.function
         if not isinstance(variable, Ident) or variable.absolute:
             if not isinstance(variable, Missing):
@@ -440,14 +442,14 @@ class _Parser:
         if not call.args:
             self.fail(call.name_start, call.end, f"{name} needs at least one number")
         elif len(call.args) == 1:
-            only = call.args[0]
+            only = _effective(call.args[0])
             items = only.items if isinstance(only, ListLiteral) else None
             bad = _not_numeric(only) if items is None else not items or any(_not_numeric(i.value) for i in items)
             if bad:
                 self.fail(only.start, only.end, f"{name} takes numbers, or one list of numbers")
         else:
             for arg in call.args:
-                if _not_numeric(arg) or isinstance(arg, ListLiteral):
+                if _not_numeric(_effective(arg)):
                     self.fail(arg.start, arg.end, f"{name} takes numbers, or one list of numbers")
 
     # -- primaries ---------------------------------------------------------------------------------
@@ -623,7 +625,15 @@ _LITERALS = frozenset({"int", "uint", "double", "string", "bytes", "true", "fals
 _MACROS = frozenset({"has", *_BINDING, *_OPTIONAL_BINDING, "greatest", "least"})
 
 
+def _effective(node: Node) -> Node:
+    """What the runtime's macros see: an even run of ``!`` or ``-`` is nothing to it."""
+    while isinstance(node, Unary) and node.count % 2 == 0:
+        node = node.operand
+    return node
+
+
 def _not_numeric(node: Node) -> bool:
+    node = _effective(node)
     if isinstance(node, Literal):
         return node.kind in _NOT_NUMERIC
     return isinstance(node, (ListLiteral, MapLiteral, Message))
