@@ -351,7 +351,13 @@ class _Parser:
         return Select(start, name_end, node, name, name_start, name_end, optional)
 
     def call(
-        self, start: int, name: str, name_start: int, name_end: int, target: Node | None, absolute: bool = False
+        self,
+        start: int,
+        name: str,
+        name_start: int,
+        name_end: int,
+        target: Node | None,
+        absolute: bool = False,
     ) -> Node:
         opened = self.ends[self.at]
         self.at += 1
@@ -365,7 +371,9 @@ class _Parser:
                 args.append(self.expression())
         self.close(")")
         end = self.last_end()
-        plain = Call(start, end, name, name_start, name_end, target, tuple(args), opened, tuple(commas), absolute)
+        plain = Call(
+            start, end, name, name_start, name_end, target, tuple(args), opened, tuple(commas), absolute
+        )
         return self.macro(plain) if name in _MACROS and not absolute else plain
 
     def close(self, kind: str) -> None:
@@ -414,7 +422,7 @@ class _Parser:
             if isinstance(arg, Select):
                 hint = "leave out the question mark: has() does not fail on a missing member"
             elif isinstance(arg, Index):
-                hint = "write has(x.name), has(x.`some name`), or \"name\" in x"
+                hint = 'write has(x.name), has(x.`some name`), or "name" in x'
             self.fail(arg.start, arg.end, "has() takes the selection of one member", hint)
         return call
 
@@ -444,7 +452,11 @@ class _Parser:
         elif len(call.args) == 1:
             only = _effective(call.args[0])
             items = only.items if isinstance(only, ListLiteral) else None
-            bad = _not_numeric(only) if items is None else not items or any(_not_numeric(i.value) for i in items)
+            bad = (
+                _not_numeric(only)
+                if items is None
+                else not items or any(_not_numeric(i.value) for i in items)
+            )
             if bad:
                 self.fail(only.start, only.end, f"{name} takes numbers, or one list of numbers")
         else:
@@ -606,7 +618,12 @@ class _Parser:
         if kind == "int":
             number = int(text, 16) if "x" in text else int(text) if len(text) < 4000 else 1 << 64
             if not -(1 << 63) <= number < 1 << 63:
-                self.fail(start, end, "this number does not fit into a 64-bit integer", "write it with a decimal point")
+                self.fail(
+                    start,
+                    end,
+                    "this number does not fit into a 64-bit integer",
+                    "write it with a decimal point",
+                )
             return Literal(start, end, "int", number, plain="x" not in text)
         if kind == "double":
             return Literal(start, end, "double", float(text))

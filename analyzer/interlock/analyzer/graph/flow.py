@@ -1,0 +1,301 @@
+"""Control flow inside step lists: where a step may go, what has settled before it, and loops.
+
+Every list (the workflow's, a branch's, a section's, an item's, a handler's) is a small graph of
+its own; a step with inner lists is one node of its list.  What is held, absent or tainted at a
+point is computed by others over these graphs, with ``ListFlow.solve``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TypeVar
+
+import msgspec
+
+from interlock.analyzer.expressions.uses import string_literals
+from interlock.analyzer.model.nodes import (
+    BlockCall,
+    Branches,
+    ForEach,
+    Section,
+    Step,
+    StepList,
+    Workflow,
+)
+from interlock.analyzer.model.values import Template
+
+T = TypeVar("T")
+
+END = -1
+
+
+class Edge(msgspec.Struct, frozen=True):
+    """One way on from a step: to the index of a step of the list, or ``END``.
+
+    ``skipped`` edges are taken when the step's condition is false, the others when it completes.
+    ``explicit`` edges come from a ``next``.
+    """
+
+    target: int
+    skipped: bool
+    explicit: bool = False
+
+
+class Loop(msgspec.Struct, frozen=True):
+    """Steps of one list that can be reached again from themselves, by their indices.
+
+    ``closing`` are the steps whose ``next`` leads back to their own place or before it.
+    """
+
+    members: frozenset[int]
+    closing: tuple[int, ...]
+
+
+class ListFlow:
+    """The flow of one step list.
+
+    ``role`` is ``workflow``, ``branch``, ``section``, ``item`` or ``handler``; ``owner`` is the
+    step that contains the list, and ``parent`` the flow of the list in which that step stands.
+    """
+
+    def __init__(self, steps: StepList, role: str, owner: Step | None, parent: ListFlow | None, branch: str = "") -> None:
+        self.list = steps
+        self.steps = steps.steps
+        self.role = role
+        self.owner = owner
+        self.parent = parent
+        self.branch = branch
+        self.index = {step.id: number for number, step in reversed(list(enumerate(self.steps))) if step.id}
+        self.edges: tuple[tuple[Edge, ...], ...] = tuple(
+            self._edges(number, step) for number, step in enumerate(self.steps)
+        )
+        self.reachable: frozenset[int] = self._reachable()
+        self._must: list[frozenset[int] | None] | None = None
+        self._may: list[frozenset[int] | None] | None = None
+        self._loops: tuple[Loop, ...] | None = None
+
+    # -- edges ------------------------------------------------------------------------------
+
+    def next_targets(self, step: Step) -> tuple[int, ...] | None:
+        """Where the ``next`` of a step may go; None where it has none, or a bad one (IL213)."""
+        if step.next is None:
+            return None
+        value = step.next.value
+        if isinstance(value, str):
+            if value == "end":
+                return (END,)
+            return (self.index[value],) if value in self.index else None
+        return self._template_targets(value)
+
+    def _template_targets(self, template: Template) -> tuple[int, ...]:
+        words: list[str] = []
+        for expression in template.expressions:
+            if expression.tree is not None:
+                words.extend(text for text, _, _ in string_literals(expression.tree))
+        targets = [END if word == "end" else self.index[word] for word in words if word == "end" or word in self.index]
+        if targets:
+            return tuple(dict.fromkeys(targets))
+        return (*range(len(self.steps)), END)
+
+    def _edges(self, number: int, step: Step) -> tuple[Edge, ...]:
+        following = number + 1 if number + 1 < len(self.steps) else END
+        condition = step.when.value if step.when is not None else True
+        edges: list[Edge] = []
+        if condition is not False and not never_completes(step):
+            targets = self.next_targets(step)
+            if targets is None:
+                edges.append(Edge(following, False))
+            else:
+                edges.extend(Edge(target, False, True) for target in targets)
+        if condition is not True:
+            edges.append(Edge(following, True))
+        return tuple(edges)
+
+    def _reachable(self) -> frozenset[int]:
+        seen: set[int] = set()
+        todo = [0] if self.steps else []
+        while todo:
+            number = todo.pop()
+            if number == END or number in seen:
+                continue
+            seen.add(number)
+            todo.extend(edge.target for edge in self.edges[number])
+        return frozenset(seen)
+
+    @property
+    def jumps(self) -> bool:
+        """Whether any step goes elsewhere than to the following one."""
+        return any(edge.explicit for edges in self.edges for edge in edges)
+
+    # -- dataflow ---------------------------------------------------------------------------
+
+    def solve(
+        self,
+        entry: T,
+        transfer: Callable[[Step, T, Edge], T],
+        join: Callable[[T, T], T],
+    ) -> tuple[list[T | None], T | None]:
+        """A forward analysis: the fact before each step, and the one at the end of the list.
+
+        ``transfer`` gives the fact after a step along an edge; ``join`` merges the facts of two
+        paths and must be monotone over a finite set.  A fact is None where no path leads.
+        """
+        before: list[T | None] = [None] * len(self.steps)
+        at_end: T | None = None
+        if not self.steps:
+            return before, entry
+        before[0] = entry
+        todo = [0]
+        while todo:
+            number = todo.pop(0)
+            fact = before[number]
+            assert fact is not None
+            for edge in self.edges[number]:
+                after = transfer(self.steps[number], fact, edge)
+                if edge.target == END:
+                    at_end = after if at_end is None else join(at_end, after)
+                    continue
+                old = before[edge.target]
+                merged = after if old is None else join(old, after)
+                if old is None or merged != old:
+                    before[edge.target] = merged
+                    if edge.target not in todo:
+                        todo.append(edge.target)
+        return before, at_end
+
+    def settled(self, number: int) -> frozenset[int] | None:
+        """The steps that have settled before this one on every path; None where no path leads."""
+        if self._must is None:
+            self._must = self._settle(frozenset.intersection)
+        return self._must[number]
+
+    def may_have_settled(self, number: int) -> frozenset[int]:
+        """The steps that have settled before this one on some path."""
+        if self._may is None:
+            self._may = self._settle(frozenset.union)
+        return self._may[number] or frozenset()
+
+    @property
+    def settled_at_end(self) -> frozenset[int] | None:
+        """The steps that have settled on every path to the end of the list; None without such a path."""
+        if not self.jumps and not any(never_completes(step) for step in self.steps):
+            return frozenset(range(len(self.steps)))
+        _, end = self._run_settle(frozenset.intersection)
+        return end
+
+    def _settle(
+        self, join: Callable[[frozenset[int], frozenset[int]], frozenset[int]]
+    ) -> list[frozenset[int] | None]:
+        if not self.jumps and not any(never_completes(step) for step in self.steps):
+            return [frozenset(range(number)) for number in range(len(self.steps))]
+        return self._run_settle(join)[0]
+
+    def _run_settle(
+        self, join: Callable[[frozenset[int], frozenset[int]], frozenset[int]]
+    ) -> tuple[list[frozenset[int] | None], frozenset[int] | None]:
+        numbers = {step: number for number, step in enumerate(self.steps)}
+
+        def transfer(step: Step, fact: frozenset[int], edge: Edge) -> frozenset[int]:
+            return fact | {numbers[step]}
+
+        return self.solve(frozenset[int](), transfer, join)
+
+    # -- loops ------------------------------------------------------------------------------
+
+    @property
+    def loops(self) -> tuple[Loop, ...]:
+        """The loops of the list: its strongly connected parts, in the order of the text."""
+        if self._loops is None:
+            self._loops = tuple(self._find_loops()) if self.jumps else ()
+        return self._loops
+
+    def _find_loops(self) -> Iterator[Loop]:
+        reach = {number: self._reach_from(number) for number in self.reachable}
+        done: set[int] = set()
+        for number in sorted(self.reachable):
+            if number in done or number not in reach[number]:
+                continue
+            members = frozenset(other for other in reach[number] if number in reach.get(other, ()))
+            done |= members
+            closing = tuple(
+                member
+                for member in sorted(members)
+                if any(edge.explicit and edge.target in members and edge.target <= member for edge in self.edges[member])
+            )
+            yield Loop(members, closing)
+
+    def _reach_from(self, number: int) -> frozenset[int]:
+        seen: set[int] = set()
+        todo = [edge.target for edge in self.edges[number]]
+        while todo:
+            other = todo.pop()
+            if other == END or other in seen:
+                continue
+            seen.add(other)
+            todo.extend(edge.target for edge in self.edges[other])
+        return frozenset(seen)
+
+
+def never_completes(step: Step) -> bool:
+    """Whether a step can only fail: the block ``fail``."""
+    kind = step.kind
+    return isinstance(kind, BlockCall) and kind.block is not None and kind.block.value == "fail"
+
+
+class Flow:
+    """The flows of all lists of a workflow."""
+
+    def __init__(self, workflow: Workflow) -> None:
+        self.workflow = workflow
+        self.lists: list[ListFlow] = []
+        self._of: dict[Step, tuple[ListFlow, int]] = {}
+        self._inner: dict[StepList, ListFlow] = {}
+        if workflow.steps is not None:
+            self._add(workflow.steps, "workflow", None, None)
+        for handlers in (workflow.on_cancel, workflow.on_deadline):
+            if handlers is not None:
+                self._add(handlers, "handler", None, None)
+
+    def _add(
+        self, steps: StepList, role: str, owner: Step | None, parent: ListFlow | None, branch: str = ""
+    ) -> None:
+        flow = ListFlow(steps, role, owner, parent, branch)
+        self.lists.append(flow)
+        self._inner[steps] = flow
+        for number, step in enumerate(steps.steps):
+            self._of[step] = (flow, number)
+            for name, inner in step.inner():
+                kind = step.kind
+                inner_role = (
+                    "branch" if isinstance(kind, Branches) else "section" if isinstance(kind, Section) else "item"
+                )
+                self._add(inner, inner_role, step, flow, name)
+
+    def of(self, step: Step) -> tuple[ListFlow, int]:
+        """The list in which a step stands, and its place there."""
+        return self._of[step]
+
+    def inner(self, steps: StepList) -> ListFlow:
+        return self._inner[steps]
+
+    @property
+    def top(self) -> ListFlow | None:
+        return self._inner[self.workflow.steps] if self.workflow.steps is not None else None
+
+    def steps(self) -> Iterator[Step]:
+        """Every step at any depth, handlers included."""
+        yield from self._of
+
+    def enclosing(self, step: Step) -> Iterator[Step]:
+        """The steps around a step, from the inside out."""
+        flow: ListFlow | None = self._of[step][0]
+        while flow is not None and flow.owner is not None:
+            yield flow.owner
+            flow = flow.parent
+
+    def held_sections(self, step: Step) -> list[Step]:
+        """The sections around a step, from the inside out: their leases are held where it stands."""
+        return [outer for outer in self.enclosing(step) if isinstance(outer.kind, Section)]
+
+    def in_for_each(self, step: Step) -> list[Step]:
+        return [outer for outer in self.enclosing(step) if isinstance(outer.kind, ForEach)]

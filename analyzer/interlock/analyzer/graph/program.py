@@ -1,0 +1,90 @@
+"""What the rules look at: the workflows of a workspace, each with what is derived from it.
+
+Derived things (flow, types, held leases, taint, budgets) are made when a rule first asks for
+them, once for each workflow.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from interlock.analyzer.expressions.uses import Use, uses
+from interlock.analyzer.graph.flow import Flow
+from interlock.analyzer.graph.sites import Site, sites
+from interlock.analyzer.language.blocks import BlockSpec
+from interlock.analyzer.language.nearest import nearest
+from interlock.analyzer.model.nodes import Workflow
+from interlock.analyzer.model.values import Expression, Setting
+
+if TYPE_CHECKING:
+    from interlock.analyzer.graph.scope import Scopes
+
+
+class Unit:
+    """One workflow under judgement."""
+
+    def __init__(self, workflow: Workflow, program: Program) -> None:
+        self.workflow = workflow
+        self.program = program
+        self._uses: dict[Expression, tuple[Use, ...]] = {}
+
+    @property
+    def name(self) -> str:
+        return self.workflow.name.value if self.workflow.name else ""
+
+    @cached_property
+    def flow(self) -> Flow:
+        return Flow(self.workflow)
+
+    @cached_property
+    def scopes(self) -> Scopes:
+        from interlock.analyzer.graph.scope import Scopes
+
+        return Scopes(self)
+
+    @cached_property
+    def sites(self) -> tuple[Site, ...]:
+        return tuple(sites(self.workflow, self.flow))
+
+    def uses(self, expression: Expression) -> tuple[Use, ...]:
+        """What an expression reads; nothing where it could not be read."""
+        found = self._uses.get(expression)
+        if found is None:
+            found = uses(expression.tree) if expression.tree is not None else ()
+            self._uses[expression] = found
+        return found
+
+
+class Program:
+    """All workflows that are seen together, and the blocks they may use.
+
+    ``units`` are in the order of files and positions; where two have one name, the first one
+    stands for it.
+    """
+
+    def __init__(self, workflows: list[Workflow], blocks: dict[str, BlockSpec]) -> None:
+        self.blocks = blocks
+        self.units = [Unit(workflow, self) for workflow in workflows]
+        self.by_name: dict[str, Unit] = {}
+        for unit in self.units:
+            if unit.name:
+                self.by_name.setdefault(unit.name, unit)
+
+    def child(self, name: Setting[str] | None) -> Unit | None:
+        """The workflow that a reference stands for: of that name, or of the one near name (IL412)."""
+        if name is None:
+            return None
+        unit = self.by_name.get(name.value)
+        if unit is None and (near := nearest(name.value, self.by_name)):
+            unit = self.by_name[near]
+        return unit
+
+    def block(self, name: Setting[str] | None) -> BlockSpec | None:
+        """The block that a name stands for: of that name, or of the one near name (IL208)."""
+        if name is None:
+            return None
+        spec = self.blocks.get(name.value)
+        if spec is None and (near := nearest(name.value, self.blocks)):
+            spec = self.blocks[near]
+        return spec

@@ -1,0 +1,514 @@
+"""Text to a tree: cuts a file into pieces, reads each by itself, and puts their nodes together.
+
+A piece whose text has not changed since the previous parse keeps its nodes; a piece that is not YAML
+is its own problem and nobody else's.  How a text is read is in ``build``, where it may be cut in
+``cut``, and what is wrong with a refused piece in ``diagnose``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from interlock.analyzer.source.text import Piece, SourceText, Span
+from interlock.analyzer.syntax.build import Built, Outer, Refusal, build, duplicates
+from interlock.analyzer.syntax.comments import find_comments, find_comments_in_ruins
+from interlock.analyzer.syntax.cut import Cut, cut, documents, odd_line, top_lines, without_directives
+from interlock.analyzer.syntax.diagnose import diagnose, illegal
+from interlock.analyzer.syntax.mend import Mended, mend
+from interlock.analyzer.syntax.nodes import (
+    Chunk,
+    Document,
+    Entry,
+    Mapping,
+    Node,
+    Scalar,
+    Sequence,
+    SyntaxProblem,
+    Tree,
+)
+from interlock.analyzer.syntax.streams import (
+    fast_stream,
+    has_odd,
+    illegal_character,
+    pure_stream,
+    with_stand_ins,
+    without_inner_colons,
+)
+
+_ID = re.compile(r"(?:^|(?<=[\s{,-]))[\"']?id[\"']?:[ \t]*[\"']?([^\W\d]\w*)")
+_KEY = re.compile(r"(?:---[ \t]+)?([^\s#:,\[\]{}\"'][^\s:]*)[ \t]*(?::|\r?\n|\Z)|\"([^\"\n]+)\"[ \t]*:|'([^'\n]+)'[ \t]*:")
+_ANCHOR = re.compile(r"(?:^|(?<=[\s\[{,]))&([^\s,\[\]{}]+)")
+_LONE_RETURN = re.compile(r"\r(?!\n)")
+_MAX_JOINED = 4
+"""How many times its own length a document may be read again to join pieces that belong together."""
+
+
+def parse_tree(source: SourceText, previous: Tree | None = None, *, pure: bool = False) -> Tree:
+    """The tree of a file.  Never raises; what is wrong with the text is in ``problems``.
+
+    With ``previous``, the tree of an earlier text of the same file, pieces of unchanged text are taken
+    over with their nodes.  That moves them (``piece.base``, ``piece.source``), so ``previous`` must not
+    be used any more.  ``pure`` reads without the C extension, to the same result.
+    """
+    return _Parse(source, previous, pure).tree()
+
+
+class _Unsuitable(Exception):
+    """A cut that the parsed pieces do not bear out."""
+
+
+class _Parse:
+    def __init__(self, source: SourceText, previous: Tree | None, pure: bool) -> None:
+        self.source = source
+        self.pure = pure
+        text = source.text
+        if "\r" in text and text.count("\r") != text.count("\r\n"):
+            text = _LONE_RETURN.sub("\n", text)  # a line end to YAML, and of the same length
+        self.text = text
+        self.odd = has_odd(text)
+        self.outer = Outer({}, set())
+        self.memory: dict[tuple[str, str], list[Chunk]] = {}
+        for chunk in previous.chunks if previous else ():
+            if chunk.reusable:
+                self.memory.setdefault((chunk.kind, chunk.key), []).append(chunk)
+
+    def tree(self) -> Tree:
+        start = 1 if self.text.startswith("\ufeff") else 0
+        found: list[Document] = []
+        chunks: list[Chunk] = []
+        for begin, end, full in documents(self.text, start):
+            if self.text.startswith("\ufeff", begin, end):  # one may begin every document
+                begin += 1
+            if not full:
+                chunks.append(self.remark(begin, end))
+                continue
+            changed = without_directives(self.text, begin, end)
+            if changed is not None:
+                self.text = changed
+            document, parts = self.document(begin, end)
+            found.append(document)
+            chunks.extend(parts)
+        return Tree(
+            self.source,
+            tuple(found),
+            tuple(problem for document in found for problem in document.problems),
+            tuple([comment for chunk in chunks for comment in chunk.comments]),
+            tuple(chunks),
+        )
+
+    # One document.
+
+    def document(self, start: int, end: int) -> tuple[Document, list[Chunk]]:
+        root, chunks, problems = self.read_document(start, end)
+        if any(chunk.broken for chunk in chunks):
+            mended = mend(self.text, start, end)
+            if mended is not None:
+                self.text = mended.text
+                root, chunks, problems = self.read_document(start, end)
+                return self.finish(root, chunks, problems, mended), chunks
+        return self.finish(root, chunks, problems, None), chunks
+
+    def read_document(self, start: int, end: int) -> tuple[Node | None, list[Chunk], list[SyntaxProblem]]:
+        self.outer = Outer({}, set())
+        places = cut(self.text, start, end)
+        if places is not None:
+            try:
+                return self.spliced(places)
+            except _Unsuitable:
+                self.outer = Outer({}, set())
+        return self.whole(start, end)
+
+    def finish(
+        self, root: Node | None, chunks: list[Chunk], more: list[SyntaxProblem], mended: Mended | None
+    ) -> Document:
+        problems = [problem for chunk in chunks for problem in chunk.problems]
+        problems.extend(more)
+        broken = [span for chunk in chunks for span in chunk.broken]
+        if mended is not None:
+            for at, stop, message in mended.slips:
+                piece = _piece_at(chunks, at)
+                problems.append(SyntaxProblem("IL101", _within(piece, at, stop), message))
+            for at, stop in mended.dropped:
+                broken.append(_within(_piece_at(chunks, at), at, stop))
+        if more or mended is not None:
+            problems.sort(key=lambda problem: problem.span.offset)
+            broken.sort(key=lambda span: span.offset)
+        return Document(
+            root,
+            tuple([chunk.piece for chunk in chunks]),
+            tuple(problems),
+            tuple(broken),
+            tuple([name for chunk in chunks for name in chunk.broken_ids]),
+            tuple([name for chunk in chunks for name in chunk.broken_keys]),
+        )
+
+    def whole(self, start: int, end: int) -> tuple[Node | None, list[Chunk], list[SyntaxProblem]]:
+        """A document that is not cut; where it is refused, each entry at its margin by itself."""
+        chunk = self.chunk("document", start, end)
+        if not chunk.broken:
+            return chunk.root, [chunk], []
+        begins = top_lines(self.text, start, end)
+        if len(begins) == 1 or "\n%TAG" in self.text or self.text.startswith("%TAG"):
+            return None, [chunk], []
+        parts, root = self.entries(begins, end)
+        if not any(part.broken for part in parts):  # only together are they wrong
+            problem = chunk.problems[0]
+            at = problem.span.offset
+            moved = _within(_piece_at(parts, at), at, max(at + 1, problem.span.end_offset))
+            return root, parts, [SyntaxProblem(problem.code, moved, problem.message, problem.hint)]
+        return root, parts, []
+
+    def spliced(self, places: Cut) -> tuple[Node | None, list[Chunk], list[SyntaxProblem]]:
+        """A document cut into head, items and tail."""
+        head = self.chunk("head", places.start, places.items[0])
+        if head.broken:
+            if head.open_ended and self.reads(places.start, places.end):
+                raise _Unsuitable
+            heads, _ = self.entries(top_lines(self.text, places.start, places.items[0]), places.items[0])
+        else:
+            heads = [head]
+        entries = [entry for one in heads for entry in _root_entries(one)]
+        if not entries or not _awaits_items(entries[-1]):
+            raise _Unsuitable
+        parts = list(self.items(places))
+        items = [item for part in parts for item in _items(part)]
+        tails: list[Chunk] = []
+        if places.tail < places.end:
+            tails = [self.chunk("tail", places.tail, places.end)]
+            if tails[0].broken:
+                tails, _ = self.entries(top_lines(self.text, places.tail, places.end), places.end)
+        key = entries[-1].key
+        if items:
+            first = items[0]
+            base = parts[0].piece.base
+            dash = places.items[0] + places.indent
+            # The span counts from the first item's piece, or from the first one's when that is broken.
+            piece = first.piece if not parts[0].broken else parts[0].piece
+            shift = piece.base - base
+            steps = Sequence(
+                piece, dash - base - shift, _end_offset(items[-1]) - piece.base, tuple(items), False
+            )
+        else:
+            piece = parts[0].piece
+            steps = Sequence(piece, places.indent, len(piece.text.rstrip()), (), False)
+        entries[-1] = Entry(key, steps)
+        entries.extend(entry for one in tails for entry in _root_entries(one))
+        return _root(entries), [*heads, *parts, *tails], _root_duplicates(entries)
+
+    def entries(self, begins: list[int], end: int) -> tuple[list[Chunk], Node | None]:
+        """The entries of a refused stretch, each read by itself, and the node that they make."""
+        chunks = [
+            self.chunk("entry", begin, stop)
+            for begin, stop in zip(begins, [*begins[1:], end], strict=True)
+        ]
+        entries = [entry for chunk in chunks for entry in _root_entries(chunk)]
+        if entries:
+            for index, chunk in enumerate(chunks):
+                if not chunk.broken and chunk.root is not None and not _is_block_mapping(chunk.root):
+                    chunks[index] = self.misplaced(chunk)
+            return chunks, _root(entries)
+        items = [item for chunk in chunks for item in _items(chunk)]
+        if items:
+            piece = items[0].piece
+            start = next(chunk.root.start for chunk in chunks if isinstance(chunk.root, Sequence))
+            return chunks, Sequence(piece, start, _end_offset(items[-1]) - piece.base, tuple(items), False)
+        return chunks, None
+
+    def misplaced(self, chunk: Chunk) -> Chunk:
+        """An entry that is YAML by itself, but no ``key: value`` among others that are."""
+        text = chunk.key
+        start = len(text) - len(text.lstrip())
+        if chunk.root is not None:
+            start = chunk.root.start
+        word = text[start:].split("\n", 1)[0].strip()
+        refusal = Refusal("could not find expected ':'", "while scanning a simple key", start, start)
+        problem = diagnose(chunk.piece, text, refusal)
+        del word
+        return self.fenced(chunk.kind, chunk.piece, text, (problem,), False)
+
+    def items(self, places: Cut) -> Iterator[Chunk]:
+        """The pieces of a cut ``steps``; those that only make sense together are joined."""
+        begins = [*places.items, places.tail]
+        budget = _MAX_JOINED * (places.end - places.start)
+        index = 0
+        count = len(begins) - 1
+        while index < count:
+            start = begins[index]
+            chunk = self.chunk("item", start, begins[index + 1])
+            if not chunk.broken:
+                root = chunk.root
+                if not isinstance(root, Sequence) or root.flow or root.anchor or root.tag:
+                    raise _Unsuitable
+                yield chunk
+                index += 1
+                continue
+            if chunk.open_ended:
+                joined, spent = self.joined(begins, index, places.end, budget)
+                budget -= spent
+                if joined > count:
+                    raise _Unsuitable
+                if joined:
+                    yield self.chunk("item", start, begins[joined])
+                    index = joined
+                    continue
+            yield from self.split(chunk, places, start, begins[index + 1])
+            index += 1
+
+    def joined(self, begins: list[int], index: int, end: int, budget: int) -> tuple[int, int]:
+        """Which piece ends what an open bracket or quote in this one begins: 0 where none does.
+
+        The number of ``begins`` means that it goes on behind the steps.  The second is the cost.
+        """
+        spent = 0
+        step = 1
+        last = len(begins) - 1
+        while spent < budget:
+            stop = min(index + 1 + step, last + 1)
+            place = begins[stop] if stop <= last else end
+            spent += place - begins[index]
+            result = self.attempt(self.piece(begins[index], place), self.text[begins[index] : place], False)
+            if isinstance(result, Built):
+                return self.least(begins, index, stop, end), spent
+            if stop > last or not _open_ended(result, self.text[begins[index] : place]):
+                return 0, spent
+            step *= 2
+        return 0, spent
+
+    def least(self, begins: list[int], index: int, stop: int, end: int) -> int:
+        """The smallest join that reads: nothing more should be read again after an edit."""
+        low, high = index + 2, stop
+        while low < high:
+            middle = (low + high) // 2
+            text = self.text[begins[index] : begins[middle]]
+            if isinstance(self.attempt(self.piece(begins[index], begins[middle]), text, False), Built):
+                high = middle
+            else:
+                low = middle + 1
+        return high
+
+    def split(self, chunk: Chunk, places: Cut, start: int, end: int) -> Iterator[Chunk]:
+        """A broken item; a line at or before the column of its ``-`` cannot be part of the step."""
+        line = odd_line(chunk.key, places.indent)
+        if line is not None:
+            if self.reads(places.start, places.end):
+                raise _Unsuitable
+            first = self.chunk("item", start, start + line)
+            if not first.broken and _items(first):
+                rest = self.chunk("item", start + line, end)
+                if not rest.broken:
+                    rest = self.stray(rest)
+                yield first
+                yield rest
+                return
+        yield chunk
+
+    def stray(self, chunk: Chunk) -> Chunk:
+        """A stretch that reads by itself, but does not stand where a step would."""
+        text = chunk.key
+        start = len(text) - len(text.lstrip())
+        if isinstance(chunk.root, Sequence) and not chunk.root.flow:
+            problem = SyntaxProblem(
+                "IL101",
+                _within(chunk.piece, chunk.piece.base + start, chunk.piece.base + start + 1),
+                'this "-" does not stand in the column of the items before it; indent it as they are',
+            )
+            chunk.problems = (problem, *chunk.problems)
+            chunk.reusable = False
+            return chunk
+        return self.misplaced(chunk)
+
+    # One piece.
+
+    def piece(self, start: int, end: int) -> Piece:
+        return Piece(self.source, self.source.text[start:end], start)
+
+    def remark(self, start: int, end: int) -> Chunk:
+        piece = self.piece(start, end)
+        text = self.text[start:end]
+        return Chunk("remark", text, piece, None, (), find_comments(piece, text, ()), {}, {}, 0, False)
+
+    def chunk(self, kind: str, start: int, end: int) -> Chunk:
+        """One piece read, or taken over from the previous tree."""
+        text = self.text[start:end]
+        chunk = self.remembered(kind, text, start, end) if self.memory else None
+        if chunk is None:
+            chunk = self.read(kind, text, start, end)
+        outer = self.outer
+        outer.expanded += chunk.expanded
+        for name in chunk.broken_anchors:
+            outer.anchors.pop(name, None)
+            outer.lost.add(name)
+        if chunk.anchors:
+            outer.anchors.update(chunk.anchors)
+            outer.lost.difference_update(chunk.anchors)
+        return chunk
+
+    def remembered(self, kind: str, text: str, start: int, end: int) -> Chunk | None:
+        waiting = self.memory.get((kind, text))
+        if not waiting:
+            return None
+        anchors = self.outer.anchors
+        for index, chunk in enumerate(waiting):
+            if any(anchors.get(name) is not node for name, node in chunk.uses.items()):
+                continue
+            if chunk.piece.text != self.source.text[start:end]:
+                continue
+            del waiting[index]
+            chunk.piece.base = start
+            chunk.piece.source = self.source
+            return chunk
+        return None
+
+    def read(self, kind: str, text: str, start: int, end: int) -> Chunk:
+        piece = self.piece(start, end)
+        unique = kind == "document"
+        result = self.attempt(piece, text, unique)
+        refused = result
+        if isinstance(result, Refusal) and not result.deep and not self.pure:
+            result = self.attempt_pure(piece, text, unique)
+        if isinstance(result, Built):
+            problems = result.problems
+            if self.odd and (at := illegal_character(text)) is not None:
+                problems = (illegal(piece, at), *problems)
+            return Chunk(
+                kind,
+                text,
+                piece,
+                result.root,
+                problems,
+                find_comments(piece, text, result.hashes),
+                result.anchors,
+                result.uses,
+                result.expanded,
+                result.settled,
+            )
+        del refused
+        problem = diagnose(piece, text, result)
+        return self.fenced(kind, piece, text, (problem,), _open_ended(result, text))
+
+    def attempt(self, piece: Piece, text: str, unique: bool) -> Built | Refusal:
+        """A piece as libyaml reads it, helped over what it refuses wrongly."""
+        read, back = with_stand_ins(text) if self.odd else (text, {})
+        stream = None if self.pure else fast_stream(read)
+        if stream is None:
+            return self.attempt_pure(piece, text, unique)
+        result = build(stream, piece, read, self.outer, back or None, unique)
+        if isinstance(result, Refusal) and not result.deep and "unexpected ':'" in result.problem:
+            easier = without_inner_colons(read)
+            if easier is not None:
+                stream = fast_stream(easier[0])
+                if stream is not None:
+                    return build(stream, piece, easier[0], self.outer, {**back, **easier[1]}, unique)
+        return result
+
+    def attempt_pure(self, piece: Piece, text: str, unique: bool) -> Built | Refusal:
+        read, back = with_stand_ins(text) if self.odd else (text, {})
+        return build(pure_stream(read), piece, read, self.outer, back or None, unique)
+
+    def reads(self, start: int, end: int) -> bool:
+        """Whether a whole document reads although a piece of it does not."""
+        return isinstance(self.attempt(self.piece(start, end), self.text[start:end], True), Built)
+
+    def fenced(
+        self, kind: str, piece: Piece, text: str, problems: tuple[SyntaxProblem, ...], open_ended: bool
+    ) -> Chunk:
+        """A piece of which nothing goes into the tree but the names that it may define."""
+        keys: tuple[str, ...] = ()
+        if kind not in {"item", "head", "tail"}:
+            keys = tuple(
+                found[1] or found[2] or found[3]
+                for place in top_lines(text, 0, len(text))
+                if (found := _KEY.match(text, _first_line(text, place)))
+            )
+        return Chunk(
+            kind,
+            text,
+            piece,
+            None,
+            problems,
+            find_comments_in_ruins(piece, text),
+            {},
+            {},
+            0,
+            not open_ended,
+            open_ended,
+            (Span(piece, 0, len(text.rstrip())),),
+            tuple(_ID.findall(text)),
+            keys,
+            tuple(_ANCHOR.findall(text)),
+        )
+
+
+def _first_line(text: str, place: int) -> int:
+    """Where the first line begins, from a place on, that is neither blank nor a comment."""
+    while place < len(text) and (text[place] in "#\r\n" or text.startswith("---\n", place)):
+        place = text.find("\n", place) + 1 or len(text)
+    return place
+
+
+def _open_ended(refusal: Refusal, text: str) -> bool:
+    """Whether the text was refused only because it ended: what follows might complete it."""
+    return not refusal.deep and refusal.at >= len(text.rstrip())
+
+
+def _piece_at(chunks: list[Chunk], offset: int) -> Piece:
+    for chunk in chunks:
+        if offset < chunk.piece.base + len(chunk.piece.text):
+            return chunk.piece
+    return chunks[-1].piece
+
+
+def _within(piece: Piece, start: int, end: int) -> Span:
+    """A span between two offsets of the file, as far as it lies in the piece."""
+    first = max(0, min(start - piece.base, len(piece.text)))
+    return Span(piece, first, max(first, min(end - piece.base, len(piece.text))))
+
+
+def _is_block_mapping(node: Node | None) -> bool:
+    return isinstance(node, Mapping) and not node.flow
+
+
+def _root_entries(chunk: Chunk) -> tuple[Entry, ...]:
+    """The entries that a piece gives to the root."""
+    root = chunk.root
+    if chunk.broken or root is None:
+        return ()
+    if isinstance(root, Mapping) and not root.flow and root.anchor is None and root.tag is None:
+        return root.entries
+    if chunk.kind == "entry":
+        return ()
+    raise _Unsuitable
+
+
+def _items(chunk: Chunk) -> tuple[Node, ...]:
+    root = chunk.root
+    return root.items if isinstance(root, Sequence) and not root.flow else ()
+
+
+def _awaits_items(entry: Entry) -> bool:
+    """Whether this is ``steps:`` with nothing behind it."""
+    key, value = entry.key, entry.value
+    return (
+        isinstance(key, Scalar)
+        and key.value == "steps"
+        and key.style == "plain"
+        and isinstance(value, Scalar)
+        and value.start == value.end
+        and value.anchor is None
+        and value.tag is None
+    )
+
+
+def _end_offset(node: Node) -> int:
+    return node.piece.base + node.end
+
+
+def _root(entries: list[Entry]) -> Mapping:
+    piece = entries[0].key.piece
+    start = entries[0].key.start
+    return Mapping(piece, start, _end_offset(entries[-1].value) - piece.base, tuple(entries), False)
+
+
+def _root_duplicates(entries: list[Entry]) -> list[SyntaxProblem]:
+    return duplicates([entry.key for entry in entries])

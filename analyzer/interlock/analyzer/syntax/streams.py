@@ -1,0 +1,102 @@
+"""The two event streams that a text can be read with: libyaml's (fast) and ruamel's own (complete).
+
+Knows the traps of both: what they refuse to read at all is replaced by stand-ins of the same
+length first, so offsets stay exact, and put back in values.  Building nodes is left to ``build``.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Protocol
+
+from ruamel.yaml.parser import Parser
+from ruamel.yaml.reader import Reader
+from ruamel.yaml.scanner import Scanner
+
+try:
+    from _ruamel_yaml import CParser
+except ImportError:  # a Python without the C extension
+    CParser = None
+
+
+class EventStream(Protocol):
+    """What both parsers have in common."""
+
+    def get_event(self) -> Any: ...
+
+
+class _PureStream:
+    """ruamel's reader, scanner and parser wired together, without its constructors and resolvers."""
+
+    processing_version = (1, 2)
+    comment_handling = None
+
+    def __init__(self, text: str) -> None:
+        self._resolver = self
+        self._reader = Reader(None, loader=self)
+        # The reader checks every character again unless it is handed its buffer.
+        self._reader.stream = ""
+        self._reader.buffer = text + "\0"
+        self._scanner = Scanner(loader=self)
+        self._parser = Parser(loader=self)
+        self.get_event = self._parser.get_event
+
+
+def fast_stream(text: str) -> EventStream | None:
+    """libyaml's events, or None where the C extension is missing."""
+    return None if CParser is None else CParser(text)  # type: ignore[no-any-return]
+
+
+def pure_stream(text: str) -> EventStream:
+    return _PureStream(text)
+
+
+# Neither parser takes control characters, and both see line ends (or a byte order mark to skip) where
+# YAML 1.2 sees characters like others.
+_ODD = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff\ud800-\udfff]")
+_ILLEGAL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff]")
+_USUAL = bytes([9, 10, 13, *range(32, 127)])
+# A colon inside a word, which libyaml refuses in flow style.  After a quote or bracket it would be an
+# indicator, and in a tag, an anchor or an alias it is part of the name.
+_INNER_COLON = re.compile(r"(?<=[^\s\"'\]},\[{:]):(?=[^\s,\[\]{}])")
+_FIRST_STAND_IN = 0xF0000
+
+
+def has_odd(text: str) -> bool:
+    """Whether the text has characters that need a stand-in."""
+    if text.isascii():
+        return bool(text.encode("ascii").translate(None, _USUAL))
+    return _ODD.search(text) is not None
+
+
+def illegal_character(text: str) -> int | None:
+    """Where the first character stands that no YAML text may hold."""
+    found = _ILLEGAL.search(text)
+    return found.start() if found else None
+
+
+def _free(text: str, count: int) -> list[str]:
+    """Some characters that do not occur in the text."""
+    free = []
+    code = _FIRST_STAND_IN
+    while len(free) < count:
+        if chr(code) not in text:
+            free.append(chr(code))
+        code += 1
+    return free
+
+
+def with_stand_ins(text: str) -> tuple[str, dict[int, str]]:
+    """The text with a stand-in for each odd character, and the table that puts them back."""
+    odd = sorted(set(_ODD.findall(text)))
+    free = _free(text, len(odd))
+    away = {ord(one): other for one, other in zip(odd, free, strict=True)}
+    back = {ord(other): one for one, other in zip(odd, free, strict=True)}
+    return text.translate(away), back
+
+
+def without_inner_colons(text: str) -> tuple[str, dict[int, str]] | None:
+    """The text with stand-ins for colons inside words, or None where there are none."""
+    stand_in = _free(text, 1)[0]
+    changed, count = _INNER_COLON.subn(stand_in, text)
+    return (changed, {ord(stand_in): ":"}) if count else None
