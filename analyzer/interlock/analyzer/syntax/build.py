@@ -209,7 +209,8 @@ def build(
 def _refusal(error: Exception, text: str, stack: list[list[Any]]) -> Refusal:
     problem_mark = getattr(error, "problem_mark", None)
     context_mark = getattr(error, "context_mark", None)
-    at = (problem_mark or context_mark).index if problem_mark or context_mark else len(text)
+    mark = problem_mark or context_mark
+    at = mark.index if mark else len(text)
     problem = getattr(error, "problem", None)
     context = getattr(error, "context", None)
     flow = next((frame[1] for frame in reversed(stack) if frame[5]), None)
@@ -324,13 +325,13 @@ def _build(
             children.append(sequence)
         elif kind is AliasEvent:
             name = event.anchor if back is None else event.anchor.translate(back)
-            children.append(
-                names.alias(name, event.start_mark.index, event.end_mark.index, len(stack))
-            )
+            children.append(names.alias(name, event.start_mark.index, event.end_mark.index, len(stack)))
         elif kind is DocumentStartEvent:
             documents += 1
             if documents > 1:
-                return Refusal("expected '<stream end>', but found a second document", "", event.start_mark.index)
+                return Refusal(
+                    "expected '<stream end>', but found a second document", "", event.start_mark.index
+                )
         elif kind is not DocumentEndEvent and kind is not StreamStartEvent:
             break
     root = children[0] if children else None

@@ -37,7 +37,9 @@ from interlock.analyzer.syntax.streams import (
 )
 
 _ID = re.compile(r"(?:^|(?<=[\s{,-]))[\"']?id[\"']?:[ \t]*[\"']?([^\W\d]\w*)")
-_KEY = re.compile(r"(?:---[ \t]+)?([^\s#:,\[\]{}\"'][^\s:]*)[ \t]*(?::|\r?\n|\Z)|\"([^\"\n]+)\"[ \t]*:|'([^'\n]+)'[ \t]*:")
+_KEY = re.compile(
+    r"(?:---[ \t]+)?([^\s#:,\[\]{}\"'][^\s:]*)[ \t]*(?::|\r?\n|\Z)|\"([^\"\n]+)\"[ \t]*:|'([^'\n]+)'[ \t]*:"
+)
 _ANCHOR = re.compile(r"(?:^|(?<=[\s\[{,]))&([^\s,\[\]{}]+)")
 _LONE_RETURN = re.compile(r"\r(?!\n)")
 _MAX_JOINED = 4
@@ -68,6 +70,8 @@ class _Parse:
         self.text = text
         self.odd = has_odd(text)
         self.outer = Outer({}, set())
+        self.asked = (-1, "")
+        self.answer = False
         self.memory: dict[tuple[str, str], list[Chunk]] = {}
         for chunk in previous.chunks if previous else ():
             if chunk.reusable:
@@ -102,7 +106,8 @@ class _Parse:
     def document(self, start: int, end: int) -> tuple[Document, list[Chunk]]:
         root, chunks, problems = self.read_document(start, end)
         if any(chunk.broken for chunk in chunks):
-            mended = mend(self.text, start, end)
+            broken = [(span.offset, span.end_offset) for chunk in chunks for span in chunk.broken]
+            mended = mend(self.text, start, end, broken)
             if mended is not None:
                 self.text = mended.text
                 root, chunks, problems = self.read_document(start, end)
@@ -156,8 +161,9 @@ class _Parse:
             problem = chunk.problems[0]
             at = problem.span.offset
             moved = _within(_piece_at(parts, at), at, max(at + 1, problem.span.end_offset))
-            return root, parts, [SyntaxProblem(problem.code, moved, problem.message, problem.hint)]
-        return root, parts, []
+            found = [SyntaxProblem(problem.code, moved, problem.message, problem.hint)]
+            return root, parts, found
+        return root, parts, _duplicate_keys(root)
 
     def spliced(self, places: Cut) -> tuple[Node | None, list[Chunk], list[SyntaxProblem]]:
         """A document cut into head, items and tail."""
@@ -167,7 +173,7 @@ class _Parse:
                 raise _Unsuitable
             heads, _ = self.entries(top_lines(self.text, places.start, places.items[0]), places.items[0])
         else:
-            heads = [head]
+            heads = [self.take(head)]
         entries = [entry for one in heads for entry in _root_entries(one)]
         if not entries or not _awaits_items(entries[-1]):
             raise _Unsuitable
@@ -175,31 +181,23 @@ class _Parse:
         items = [item for part in parts for item in _items(part)]
         tails: list[Chunk] = []
         if places.tail < places.end:
-            tails = [self.chunk("tail", places.tail, places.end)]
-            if tails[0].broken:
+            tail = self.chunk("tail", places.tail, places.end)
+            if tail.broken:
                 tails, _ = self.entries(top_lines(self.text, places.tail, places.end), places.end)
-        key = entries[-1].key
-        if items:
-            first = items[0]
-            base = parts[0].piece.base
-            dash = places.items[0] + places.indent
-            # The span counts from the first item's piece, or from the first one's when that is broken.
-            piece = first.piece if not parts[0].broken else parts[0].piece
-            shift = piece.base - base
-            steps = Sequence(
-                piece, dash - base - shift, _end_offset(items[-1]) - piece.base, tuple(items), False
-            )
-        else:
-            piece = parts[0].piece
-            steps = Sequence(piece, places.indent, len(piece.text.rstrip()), (), False)
-        entries[-1] = Entry(key, steps)
+            else:
+                tails = [self.take(tail)]
+        piece = parts[0].piece
+        steps_end = _end_offset(items[-1]) - piece.base if items else len(piece.text.rstrip())
+        steps = Sequence(piece, places.indent, steps_end, tuple(items), False)
+        entries[-1] = Entry(entries[-1].key, steps)
         entries.extend(entry for one in tails for entry in _root_entries(one))
-        return _root(entries), [*heads, *parts, *tails], _root_duplicates(entries)
+        root = _root(entries)
+        return root, [*heads, *parts, *tails], _duplicate_keys(root)
 
     def entries(self, begins: list[int], end: int) -> tuple[list[Chunk], Node | None]:
         """The entries of a refused stretch, each read by itself, and the node that they make."""
         chunks = [
-            self.chunk("entry", begin, stop)
+            self.take(self.chunk("entry", begin, stop))
             for begin, stop in zip(begins, [*begins[1:], end], strict=True)
         ]
         entries = [entry for chunk in chunks for entry in _root_entries(chunk)]
@@ -221,10 +219,8 @@ class _Parse:
         start = len(text) - len(text.lstrip())
         if chunk.root is not None:
             start = chunk.root.start
-        word = text[start:].split("\n", 1)[0].strip()
         refusal = Refusal("could not find expected ':'", "while scanning a simple key", start, start)
         problem = diagnose(chunk.piece, text, refusal)
-        del word
         return self.fenced(chunk.kind, chunk.piece, text, (problem,), False)
 
     def items(self, places: Cut) -> Iterator[Chunk]:
@@ -240,7 +236,7 @@ class _Parse:
                 root = chunk.root
                 if not isinstance(root, Sequence) or root.flow or root.anchor or root.tag:
                     raise _Unsuitable
-                yield chunk
+                yield self.take(chunk)
                 index += 1
                 continue
             if chunk.open_ended:
@@ -249,7 +245,7 @@ class _Parse:
                 if joined > count:
                     raise _Unsuitable
                 if joined:
-                    yield self.chunk("item", start, begins[joined])
+                    yield self.take(self.chunk("item", start, begins[joined]))
                     index = joined
                     continue
             yield from self.split(chunk, places, start, begins[index + 1])
@@ -295,13 +291,11 @@ class _Parse:
                 raise _Unsuitable
             first = self.chunk("item", start, start + line)
             if not first.broken and _items(first):
+                yield self.take(first)
                 rest = self.chunk("item", start + line, end)
-                if not rest.broken:
-                    rest = self.stray(rest)
-                yield first
-                yield rest
+                yield self.take(rest if rest.broken else self.stray(rest))
                 return
-        yield chunk
+        yield self.take(chunk)
 
     def stray(self, chunk: Chunk) -> Chunk:
         """A stretch that reads by itself, but does not stand where a step would."""
@@ -332,8 +326,10 @@ class _Parse:
         """One piece read, or taken over from the previous tree."""
         text = self.text[start:end]
         chunk = self.remembered(kind, text, start, end) if self.memory else None
-        if chunk is None:
-            chunk = self.read(kind, text, start, end)
+        return chunk or self.read(kind, text, start, end)
+
+    def take(self, chunk: Chunk) -> Chunk:
+        """A piece goes into the document: those behind it see its anchors."""
         outer = self.outer
         outer.expanded += chunk.expanded
         for name in chunk.broken_anchors:
@@ -364,7 +360,6 @@ class _Parse:
         piece = self.piece(start, end)
         unique = kind == "document"
         result = self.attempt(piece, text, unique)
-        refused = result
         if isinstance(result, Refusal) and not result.deep and not self.pure:
             result = self.attempt_pure(piece, text, unique)
         if isinstance(result, Built):
@@ -383,7 +378,6 @@ class _Parse:
                 result.expanded,
                 result.settled,
             )
-        del refused
         problem = diagnose(piece, text, result)
         return self.fenced(kind, piece, text, (problem,), _open_ended(result, text))
 
@@ -407,8 +401,12 @@ class _Parse:
         return build(pure_stream(read), piece, read, self.outer, back or None, unique)
 
     def reads(self, start: int, end: int) -> bool:
-        """Whether a whole document reads although a piece of it does not."""
-        return isinstance(self.attempt(self.piece(start, end), self.text[start:end], True), Built)
+        """Whether a whole document reads although a piece of it does not; asked once for each."""
+        if self.asked != (start, self.text):
+            self.asked = (start, self.text)
+            result = self.attempt(self.piece(start, end), self.text[start:end], True)
+            self.answer = isinstance(result, Built)
+        return self.answer
 
     def fenced(
         self, kind: str, piece: Piece, text: str, problems: tuple[SyntaxProblem, ...], open_ended: bool
@@ -433,7 +431,7 @@ class _Parse:
             0,
             not open_ended,
             open_ended,
-            (Span(piece, 0, len(text.rstrip())),),
+            (Span(piece, len(text) - len(text.lstrip()), len(text.rstrip())),),
             tuple(_ID.findall(text)),
             keys,
             tuple(_ANCHOR.findall(text)),
@@ -510,5 +508,6 @@ def _root(entries: list[Entry]) -> Mapping:
     return Mapping(piece, start, _end_offset(entries[-1].value) - piece.base, tuple(entries), False)
 
 
-def _root_duplicates(entries: list[Entry]) -> list[SyntaxProblem]:
-    return duplicates([entry.key for entry in entries])
+def _duplicate_keys(root: Node | None) -> list[SyntaxProblem]:
+    """Duplicates among keys that were read as parts of different pieces, or of a head or tail."""
+    return duplicates([entry.key for entry in root.entries]) if isinstance(root, Mapping) else []

@@ -44,7 +44,7 @@ class _PureStream:
 
 def fast_stream(text: str) -> EventStream | None:
     """libyaml's events, or None where the C extension is missing."""
-    return None if CParser is None else CParser(text)  # type: ignore[no-any-return]
+    return None if CParser is None else CParser(text)
 
 
 def pure_stream(text: str) -> EventStream:
@@ -77,7 +77,7 @@ def illegal_character(text: str) -> int | None:
 
 def _free(text: str, count: int) -> list[str]:
     """Some characters that do not occur in the text."""
-    free = []
+    free: list[str] = []
     code = _FIRST_STAND_IN
     while len(free) < count:
         if chr(code) not in text:
