@@ -176,7 +176,8 @@ def fits(actual: Type, formal: Type, bound: dict[str, Type]) -> bool:
     if isinstance(formal, Dyn):
         return True
     if isinstance(actual, OneOf):
-        return any([fits(option, formal, bound) for option in actual.options])
+        # All are tried: each binds the variables of the signature.
+        return sum(fits(option, formal, bound) for option in actual.options) > 0
     if isinstance(formal, OneOf):
         return any(fits(actual, option, bound) for option in formal.options)
     if isinstance(formal, List):
@@ -230,7 +231,8 @@ def bad_call(
     ]
     if not counted:
         forms = " or ".join(signature(name, overload).split(" ->")[0] for overload in suited[:3])
-        message = f"{name}() takes other arguments than these {len(args)}"
+        count = f"{len(args)} argument{'' if len(args) == 1 else 's'}" if args else "no arguments"
+        message = f"{name}() does not take {count}"
         checker.report("IL206", node.name_start, node.end, message, f"write {forms}")
         return
     for at, (arg, actual) in enumerate(zip(node.args, args, strict=True)):
@@ -255,7 +257,7 @@ def _conversion(wanted: Type, actual: Type | None) -> str | None:
     if actual is None or isinstance(actual, (List, Map, Record)):
         return None
     names = {option.__class__.__name__.lower() for option in options(wanted)}
-    if "string" in names and not isinstance(actual, String):
+    if names == {"string"} and not isinstance(actual, String):
         return "convert it with string(x)"
     if "double" in names and actual.__class__.__name__ in ("Int", "Uint"):
         return "convert it with double(x)"

@@ -8,8 +8,8 @@ match. Which names stand where is the scope's part; syntax is the parser's.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Protocol
+from collections.abc import Callable, Iterable
+from typing import Any, Protocol
 
 import msgspec
 
@@ -158,12 +158,14 @@ class Checker:
             )
             known = self.locals.get(near)
             return known if known is not None else self.scope.resolve(near) or DYN
+        hint: str | None = None
         if name in NAMESPACES:
-            hint = f"it only begins the names of functions, such as {next(f for f in FUNCTIONS if f.startswith(name + '.'))}()"
+            example = next(function for function in FUNCTIONS if function.startswith(f"{name}."))
+            hint = f"it only begins the names of functions, such as {example}()"
         elif name in FUNCTIONS:
             hint = f"it is a function: write {name}(…)"
-        else:
-            hint = f"what stands here: {_listed(candidates)}" if candidates else None
+        elif candidates:
+            hint = f"what stands here: {_listed(candidates)}"
         self.report("IL202", start, node.end, f'"{name}" is not a name that stands here', hint)
         return DYN
 
@@ -215,7 +217,7 @@ class Checker:
     def unknown_member(self, record: Record, name: str, start: int, end: int) -> Type:
         owner = record.name or "this map"
         near = nearest(name, record.fields)
-        message = f'{owner} has no member "{name}"'
+        message = f'there is no member "{name}" in {owner}'
         if near is not None:
             self.report("IL205", start, end, message, f'did you mean "{near}"?', (start, end, near))
             return record.fields[near]
@@ -325,8 +327,8 @@ class Checker:
             if not ops.takes(op, type, side):
                 what = f"cannot be {verb}" if verb else "has no order"
                 message = f"{describe(type)} {what}"
-                hint = "test it for null first" if isinstance(type, Null) else None
-                self.report("IL206", operand.start, operand.end, message, hint)
+                way_out = "test it for null first" if isinstance(type, Null) else None
+                self.report("IL206", operand.start, operand.end, message, way_out)
                 return BOOL if verb is None else DYN
         if verb is None:
             message = f'"{op}" cannot compare {describe(left)} with {describe(right)}'
@@ -339,8 +341,9 @@ class Checker:
             message = f"{message}: arithmetic does not mix kinds of numbers"
             hint = "convert one side, as in double(x)"
             for operand, other in ((node.left, right), (node.right, left)):
-                if isinstance(operand, Literal) and operand.plain and isinstance(other, Double):
-                    text = f"{operand.value}.0"
+                number = operand.value if isinstance(operand, Literal) and operand.plain else None
+                if isinstance(number, int) and isinstance(other, Double):
+                    text = f"{number}.0"
                     hint, fix = f'write "{text}"', (operand.start, operand.end, text)
         elif isinstance(left, String) or isinstance(right, String):
             hint = "convert the other side with string(x)"
@@ -367,8 +370,8 @@ class Checker:
                     self.report("IL206", node.left.start, node.left.end, message)
                     return BOOL
         if not fits:
-            hint = "use contains() to look into a string" if isinstance(right, String) else None
             message = f'"in" looks into lists and maps, and this is {describe(right)}'
+            hint = "use contains() to look into a string" if isinstance(right, String) else None
             self.report("IL206", node.right.start, node.right.end, message, hint)
         return BOOL
 
@@ -384,11 +387,12 @@ class Checker:
                 return
         if not words or other.value in words:
             return
-        value = str(other.value)
+        value = other.value if isinstance(other.value, str) else repr(other.value)
         choices = _either(words)
         message = f'this is never "{value}": it is {choices}'
         near = nearest(value, words) if other.kind == "string" else None
-        hint = fix = None
+        hint: str | None = None
+        fix: tuple[int, int, str] | None = None
         if near is not None:
             hint = f'did you mean "{near}"?'
             if other.quote and near.isprintable() and not set(near) & set("\\'\"`"):
@@ -558,7 +562,7 @@ def _either(words: list[str]) -> str:
     return f"{', '.join(quoted[:-1])} or {quoted[-1]}"
 
 
-_HANDLERS = {
+_HANDLERS: dict[type[Node], Callable[[Checker, Any], Type]] = {
     Ident: Checker.ident,
     Select: Checker.select,
     Has: Checker.has,

@@ -278,7 +278,7 @@ NAMESPACES: frozenset[str] = frozenset(name.split(".")[0] for name in FUNCTIONS 
 """Words that stand before the dot of a global function: ``math``, ``base64``, ``optional``, ``strings``."""
 
 TYPE_NAMES: frozenset[str] = frozenset(
-    "bool bytes double int list map null_type optional_type string type uint".split()
+    {"bool", "bytes", "double", "int", "list", "map", "null_type", "optional_type", "string", "type", "uint"}
 )
 """Names that the runtime knows as types where they stand bare."""
 

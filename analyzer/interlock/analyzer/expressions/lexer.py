@@ -29,7 +29,8 @@ TOKEN = re.compile(
 )
 KEYWORDS = frozenset({"in", "true", "false", "null"})
 RESERVED = frozenset(
-    "as break const continue else for function if import let loop package namespace return var void while".split()
+    {"as", "break", "const", "continue", "else", "for", "function", "if", "import", "let", "loop"}
+    | {"package", "namespace", "return", "var", "void", "while"}
 )
 """Words that CEL keeps for itself as names; as fields and methods they are fine."""
 

@@ -87,6 +87,8 @@ def result(op: str, left: Type, right: Type) -> Type | None:
         if isinstance(left, List) and isinstance(right, List):
             return List(join(left.item, right.item))
         return found
+    if isinstance(left, Dyn) and isinstance(right, Dyn):
+        return BOOL if table is _ORDER else DYN
     results: list[Type] = []
     for a in options(left):
         for b in options(right):

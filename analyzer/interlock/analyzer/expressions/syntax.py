@@ -38,8 +38,10 @@ MAX_DEPTH = 32
 """Levels of nesting that the runtime's parser takes, the expression itself being the first."""
 
 _RELATIONS = frozenset({"<", "<=", ">", ">=", "==", "!=", "in"})
-_BINDING = {"all": (2,), "exists": (2,), "exists_one": (2,), "filter": (2,), "map": (2, 3)}
-_OPTIONAL_BINDING = frozenset({"optMap", "optFlatMap"})
+_BINDING = {
+    **dict.fromkeys(("all", "exists", "exists_one", "filter", "optMap", "optFlatMap"), (2,)),
+    "map": (2, 3),
+}
 _CLOSERS = frozenset({")", "]", "}"})
 _NOT_NUMERIC = frozenset({"string", "bytes", "bool", "null"})
 
@@ -405,8 +407,6 @@ class _Parser:
                 return self.has(call, args[0])
         elif name in _BINDING and len(args) in _BINDING[name]:
             return self.binding(call, target)
-        elif name in _OPTIONAL_BINDING and len(args) == 2:
-            return self.binding(call, target)
         elif name in ("greatest", "least"):
             owner = _effective(target)
             if isinstance(owner, Ident) and owner.name == "math" and not owner.absolute:
@@ -639,7 +639,7 @@ class _Parser:
 
 
 _LITERALS = frozenset({"int", "uint", "double", "string", "bytes", "true", "false", "null", "-"})
-_MACROS = frozenset({"has", *_BINDING, *_OPTIONAL_BINDING, "greatest", "least"})
+_MACROS = frozenset({"has", *_BINDING, "greatest", "least"})
 
 
 def _effective(node: Node) -> Node:
