@@ -54,7 +54,7 @@ _STYLES: dict[str | None, Style] = {
     ">": "folded",
 }
 # What may stand between the start that a parser gives a node and its content.
-_PROPERTIES = re.compile(r"(?:&[^\s,\[\]{}]+|!<[^\s>]*>|![^\s{}]*|[ \t\r\n]+|(?<=\s)#[^\n\r]*)*")
+_PROPERTIES = re.compile(r"(?:&[^\s,\[\]{}]+|!<[^\s>]*>|![^\s,\[\]{}]*|[ \t\r\n]+|(?<=\s)#[^\n\r]*)*")
 _REMARK = re.compile(r"(?:^|(?<=\s))#[^\n\r]*")
 _HEADER = re.compile(r"[|>][-+0-9]*")
 
@@ -272,7 +272,11 @@ def _build(
             else:
                 data = value if tag is None else tagged(value, tag, False)
                 if style == "literal" or style == "folded":
-                    end = _block_end(text, start, end)
+                    head = _HEADER.match(text, start).end()  # type: ignore[union-attr]
+                    if text.startswith("#", head):  # libyaml takes this for a comment
+                        problem = "expected chomping or indentation indicators, but found '#'"
+                        return Refusal(problem, "while scanning a block scalar", head, start)
+                    end = _block_end(text, head, end)
                 if "#" in value:
                     hashes.append((start, end))
             if anchor is None:
@@ -359,10 +363,11 @@ def _empty_place(text: str, start: int, siblings: list[Any], stack: list[list[An
     return before + len(gap.rstrip()) if before < start else start
 
 
-def _block_end(text: str, start: int, end: int) -> int:
-    """The end of the last line of a block scalar that is not blank; of its header when there is none."""
-    header = _HEADER.match(text, start)
-    first = header.end() if header else start + 1
+def _block_end(text: str, first: int, end: int) -> int:
+    """The end of the last line of a block scalar that is not blank.
+
+    ``first``, the end of its header, when there is none.
+    """
     line_end = text.find("\n", first, end)
     if line_end < 0:
         return first

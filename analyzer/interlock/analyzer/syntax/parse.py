@@ -31,9 +31,11 @@ from interlock.analyzer.syntax.streams import (
     fast_stream,
     has_odd,
     illegal_character,
+    is_misread,
     pure_stream,
     with_stand_ins,
     without_inner_colons,
+    without_inner_questions,
 )
 
 _ID = re.compile(r"(?:^|(?<=[\s{,-]))[\"']?id[\"']?:[ \t]*[\"']?([^\W\d]\w*)")
@@ -383,8 +385,13 @@ class _Parse:
 
     def attempt(self, piece: Piece, text: str, unique: bool) -> Built | Refusal:
         """A piece as libyaml reads it, helped over what it refuses wrongly."""
+        if self.pure or is_misread(text):
+            return self.attempt_pure(piece, text, unique)
         read, back = with_stand_ins(text) if self.odd else (text, {})
-        stream = None if self.pure else fast_stream(read)
+        easier = without_inner_questions(read)
+        if easier is not None:
+            read, back = easier[0], {**back, **easier[1]}
+        stream = fast_stream(read)
         if stream is None:
             return self.attempt_pure(piece, text, unique)
         result = build(stream, piece, read, self.outer, back or None, unique)

@@ -1,6 +1,6 @@
 """The two event streams that a text can be read with: libyaml's (fast) and ruamel's own (complete).
 
-Knows the traps of both: what they refuse to read at all is replaced by stand-ins of the same
+Knows the traps of libyaml: what it refuses to read at all is replaced by stand-ins of the same
 length first, so offsets stay exact, and put back in values.  Building nodes is left to ``build``.
 """
 
@@ -9,9 +9,7 @@ from __future__ import annotations
 import re
 from typing import Any, Protocol
 
-from ruamel.yaml.parser import Parser
-from ruamel.yaml.reader import Reader
-from ruamel.yaml.scanner import Scanner
+from interlock.analyzer.syntax.pure import PureStream
 
 try:
     from _ruamel_yaml import CParser
@@ -25,30 +23,13 @@ class EventStream(Protocol):
     def get_event(self) -> Any: ...
 
 
-class _PureStream:
-    """ruamel's reader, scanner and parser wired together, without its constructors and resolvers."""
-
-    processing_version = (1, 2)
-    comment_handling = None
-
-    def __init__(self, text: str) -> None:
-        self._resolver = self
-        self._reader = Reader(None, loader=self)
-        # The reader checks every character again unless it is handed its buffer.
-        self._reader.stream = ""
-        self._reader.buffer = text + "\0"
-        self._scanner = Scanner(loader=self)
-        self._parser = Parser(loader=self)
-        self.get_event = self._parser.get_event
-
-
 def fast_stream(text: str) -> EventStream | None:
     """libyaml's events, or None where the C extension is missing."""
     return None if CParser is None else CParser(text)
 
 
 def pure_stream(text: str) -> EventStream:
-    return _PureStream(text)
+    return PureStream(text)
 
 
 # Neither parser takes control characters, and both see line ends (or a byte order mark to skip) where
@@ -59,6 +40,11 @@ _USUAL = bytes([9, 10, 13, *range(32, 127)])
 # A colon inside a word, which libyaml refuses in flow style.  After a quote or bracket it would be an
 # indicator, and in a tag, an anchor or an alias it is part of the name.
 _INNER_COLON = re.compile(r"(?<=[^\s\"'\]},\[{:]):(?=[^\s,\[\]{}])")
+# A question mark inside a word, at which libyaml ends the word in flow style.
+_INNER_QUESTION = re.compile(r"(?<=[^\s,\[{])\?|\?(?=[^\s,\[\]{}])")
+# What libyaml reads, but as something else: names of anchors with more than letters, digits, - and _,
+# tags that a comma or bracket ends, and a colon that begins a word in flow style.
+_MISREAD = re.compile(r"(?:\A|[\s\[{,])(?:[&*][0-9A-Za-z_-]*[^0-9A-Za-z_\-\s,\[\]{}]|:[^\s,\[\]{}])")
 _FIRST_STAND_IN = 0xF0000
 
 
@@ -93,6 +79,20 @@ def with_stand_ins(text: str) -> tuple[str, dict[int, str]]:
     away = {ord(one): other for one, other in zip(odd, free, strict=True)}
     back = {ord(other): one for one, other in zip(odd, free, strict=True)}
     return text.translate(away), back
+
+
+def without_inner_questions(text: str) -> tuple[str, dict[int, str]] | None:
+    """The text with stand-ins for question marks inside words, or None where there are none."""
+    if "?" not in text:
+        return None
+    stand_in = _free(text, 1)[0]
+    changed, count = _INNER_QUESTION.subn(stand_in, text)
+    return (changed, {ord(stand_in): "?"}) if count else None
+
+
+def is_misread(text: str) -> bool:
+    """Whether libyaml might take the text for something else without saying so."""
+    return _MISREAD.search(text) is not None
 
 
 def without_inner_colons(text: str) -> tuple[str, dict[int, str]] | None:
