@@ -60,9 +60,25 @@ class _Scanner(Scanner):
         if first not in _INDICATORS:
             return True
         following = self.reader.peek(1)
-        return (
-            first in "-?:" and following not in _SPACE and not (bool(self.flow_level) and following in _FLOW)
-        )
+        if first not in "-?:" or following in _SPACE:
+            return False
+        # [-] is no YAML, but libyaml takes it, and what it means is clear.
+        return first == "-" or not self.flow_level or following not in _FLOW
+
+    def scan_tag(self) -> Any:
+        """In flow style a tag ends before an indicator of it (section 6.8.1); ``!<…>`` does not."""
+        reader = self.reader
+        length = 1
+        while reader.peek(length) not in _SPACE and reader.peek(length) not in _FLOW:
+            length += 1
+        if reader.peek(1) == "<" or reader.peek(length) not in ",]}" or not self.flow_level:
+            return super().scan_tag()
+        start_mark = reader.get_mark()
+        written = reader.prefix(length)
+        reader.forward(length)
+        handle, mark, suffix = written[1:].rpartition("!")
+        named = ("!" + handle + mark, suffix) if mark else ("!", suffix)
+        return tokens.TagToken(named, start_mark, reader.get_mark())
 
     def scan_to_next_token(self) -> None:
         """Spaces, comments and line ends; a tab may separate, but never stand where a block begins."""
