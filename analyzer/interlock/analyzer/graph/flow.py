@@ -72,6 +72,8 @@ class ListFlow:
         self.reachable: frozenset[int] = self._reachable()
         self._must: list[frozenset[int] | None] | None = None
         self._may: list[frozenset[int] | None] | None = None
+        self._end: list[frozenset[int] | None] = []
+        self._straight: bool | None = None
         self._loops: tuple[Loop, ...] | None = None
 
     # -- edges ------------------------------------------------------------------------------
@@ -91,7 +93,7 @@ class ListFlow:
         words: list[str] = []
         for expression in template.expressions:
             if expression.tree is not None:
-                words.extend(text for text, _, _ in string_literals(expression.tree))
+                words.extend(str(literal.value) for literal in string_literals(expression.tree))
         targets = [END if word == "end" else self.index[word] for word in words if word == "end" or word in self.index]
         if targets:
             return tuple(dict.fromkeys(targets))
@@ -169,6 +171,23 @@ class ListFlow:
             self._must = self._settle(frozenset.intersection)
         return self._must[number]
 
+    @property
+    def straight(self) -> bool:
+        """Whether the steps simply follow each other: then what stands before has settled."""
+        if self._straight is None:
+            self._straight = not self.jumps and not any(never_completes(step) for step in self.steps)
+        return self._straight
+
+    def is_settled(self, number: int, at: int) -> bool:
+        """Whether a step has settled on every path to the place before ``at`` (or to the end).
+
+        Where no path leads everything counts as settled: nothing is to be said about such a place.
+        """
+        if self.straight:
+            return number < at
+        settled = self.settled_at_end if at >= len(self.steps) else self.settled(at)
+        return settled is None or number in settled
+
     def may_have_settled(self, number: int) -> frozenset[int]:
         """The steps that have settled before this one on some path."""
         if self._may is None:
@@ -178,15 +197,15 @@ class ListFlow:
     @property
     def settled_at_end(self) -> frozenset[int] | None:
         """The steps that have settled on every path to the end of the list; None without such a path."""
-        if not self.jumps and not any(never_completes(step) for step in self.steps):
-            return frozenset(range(len(self.steps)))
-        _, end = self._run_settle(frozenset.intersection)
-        return end
+        if not self._end:
+            straight = frozenset(range(len(self.steps)))
+            self._end.append(straight if self.straight else self._run_settle(frozenset.intersection)[1])
+        return self._end[0]
 
     def _settle(
         self, join: Callable[[frozenset[int], frozenset[int]], frozenset[int]]
     ) -> list[frozenset[int] | None]:
-        if not self.jumps and not any(never_completes(step) for step in self.steps):
+        if self.straight:
             return [frozenset(range(number)) for number in range(len(self.steps))]
         return self._run_settle(join)[0]
 

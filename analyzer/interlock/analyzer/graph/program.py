@@ -18,6 +18,7 @@ from interlock.analyzer.model.nodes import Workflow
 from interlock.analyzer.model.values import Expression, Setting
 
 if TYPE_CHECKING:
+    from interlock.analyzer.graph.facts import KnownFacts
     from interlock.analyzer.graph.scope import Scopes
 
 
@@ -42,6 +43,12 @@ class Unit:
         from interlock.analyzer.graph.scope import Scopes
 
         return Scopes(self)
+
+    @cached_property
+    def facts(self) -> KnownFacts:
+        from interlock.analyzer.graph.facts import KnownFacts
+
+        return KnownFacts(self)
 
     @cached_property
     def sites(self) -> tuple[Site, ...]:

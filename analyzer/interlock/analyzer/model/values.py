@@ -7,7 +7,7 @@ from typing import Generic, TypeAlias, TypeVar
 
 import msgspec
 
-from interlock.analyzer.expressions.ast import Expr
+from interlock.analyzer.expressions.ast import Node as Expr
 from interlock.analyzer.source.text import Span
 from interlock.analyzer.syntax.nodes import Plain, Scalar
 from interlock.analyzer.syntax.scalars import locate

@@ -19,6 +19,8 @@ ProgramRule: TypeAlias = Callable[[Program, Sink], None]
 
 def unit_rules() -> tuple[UnitRule, ...]:
     from interlock.analyzer.rules import (
+        absence,
+        blocks,
         budgets,
         calls,
         credentials,
@@ -33,12 +35,12 @@ def unit_rules() -> tuple[UnitRule, ...]:
     )
 
     families = (
-        names, references, types, flow, places, leases, protected, calls, secrets, credentials, budgets,
+        names, references, types, absence, blocks, flow, places, leases, protected, calls, secrets, credentials, budgets,
     )  # fmt: skip
     return tuple(rule for family in families for rule in family.RULES)
 
 
 def workspace_rules() -> tuple[ProgramRule, ...]:
-    from interlock.analyzer.rules import call_cycles, lock_order
+    from interlock.analyzer.rules import call_cycles, lock_order, names
 
-    return (*lock_order.WORKSPACE_RULES, *call_cycles.WORKSPACE_RULES)
+    return (*names.WORKSPACE_RULES, *lock_order.WORKSPACE_RULES, *call_cycles.WORKSPACE_RULES)

@@ -1,0 +1,134 @@
+"""IL201 to IL206 and IL215, as far as expressions show them: names, members, types of operators."""
+
+from __future__ import annotations
+
+from interlock.analyzer.expressions.problem import Problem
+from interlock.analyzer.expressions.uses import Use
+from interlock.analyzer.findings import Edit, Fix, Related, Sink
+from interlock.analyzer.graph.program import Unit
+from interlock.analyzer.graph.scope import Hidden
+from interlock.analyzer.graph.sites import Site
+from interlock.analyzer.model.nodes import Branches, ForEach, Section, Step
+from interlock.analyzer.source.text import Span
+
+
+def expressions(unit: Unit, sink: Sink) -> None:
+    """What the checker of expressions finds, placed in the file."""
+    for site in unit.sites:
+        if site.expression.tree is None:
+            continue
+        for problem in unit.scopes.checked(site).problems:
+            _place(site, problem, sink)
+        for use in unit.uses(site.expression):
+            _reference(unit, site, use, sink)
+
+
+def _place(site: Site, problem: Problem, sink: Sink) -> None:
+    span = site.expression.at(problem.start, problem.end)
+    fix = None
+    if problem.fix is not None:
+        start, end, text = problem.fix
+        place = site.expression.at(start, end)
+        if _writable(place, site, start, end):
+            fix = Fix(f'Change it to "{text}"', (Edit(place, text),))
+    sink.add(problem.code, span, problem.message, problem.hint, fix=fix)
+
+
+def _writable(place: Span, site: Site, start: int, end: int) -> bool:
+    """Whether the text in the file is the text of the expression: no escapes or line ends between."""
+    return place.via is None and place.text == site.expression.source[start:end]
+
+
+def _reference(unit: Unit, site: Site, use: Use, sink: Sink) -> None:
+    name = use.path[0]
+    scope = unit.scopes.at(site)
+    if scope.find(name) is not None:
+        return
+    hidden = unit.scopes.hidden(site.flow, name)
+    if hidden is None:
+        return
+    span = site.expression.at(use.starts[0], use.ends[0])
+    if hidden.why == "later":
+        _later(unit, site, name, hidden, span, sink)
+    elif hidden.why == "inside":
+        _inside(name, hidden, span, sink)
+    elif hidden.why == "keyed":
+        _keyed(name, hidden, span, sink)
+    else:
+        home = "a section under a lease" if name == "lease" else "a `for_each`"
+        sink.add("IL202", span, f'"{name}" stands only inside {home}, and this place is in none.')
+
+
+def _later(unit: Unit, site: Site, name: str, hidden: Hidden, span: Span, sink: Sink) -> None:
+    step = hidden.step
+    assert step is not None
+    if site.flow is None:
+        message = f'"{name}" is a step, and this is evaluated before any step has run.'
+    elif step is site.step:
+        message = f'"{name}" is this very step: it has no result before it has settled.'
+    elif step in tuple(unit.flow.enclosing(site.step)) if site.step is not None else False:
+        message = f'"{name}" is the step around this one: it has no result before it has settled.'
+    else:
+        message = f'"{name}" has not settled before this on every path.'
+    sink.add(
+        "IL203",
+        span,
+        message,
+        "Read only what stands before this place, whatever way the run takes to it.",
+        related=(Related(step.id_span, f'"{name}" is written by this step'),),
+    )
+
+
+def _inside(name: str, hidden: Hidden, span: Span, sink: Sink) -> None:
+    owner = hidden.owner
+    assert owner is not None
+    home, way = _export(owner, name)
+    related = []
+    if hidden.step is not None:
+        related.append(Related(hidden.step.id_span, f'"{name}" stands here, inside "{owner.id}"'))
+    sink.add(
+        "IL204",
+        span,
+        f'"{name}" is a step inside {home}, which shows only its outputs.',
+        way,
+        related=tuple(related),
+    )
+
+
+def _export(owner: Step, name: str) -> tuple[str, str]:
+    kind = owner.kind
+    if isinstance(kind, Branches):
+        return (
+            f'a branch of "{owner.id}"',
+            f'Give the branch an output that reads it, and read that: '
+            f'{{{owner.id}.branches.BRANCH.output.{name}}}.',
+        )
+    if isinstance(kind, Section):
+        return (
+            f'the section "{owner.id}"',
+            f"Give the section an output that reads it, and read that: {{{owner.id}.output.{name}}}.",
+        )
+    assert isinstance(kind, ForEach)
+    return (
+        f'the items of "{owner.id}"',
+        f"Give the items an output that reads it, and read that: {{{owner.id}.results[0].{name}}}.",
+    )
+
+
+def _keyed(name: str, hidden: Hidden, span: Span, sink: Sink) -> None:
+    step = hidden.step
+    assert step is not None
+    if hidden.key is not None:
+        hint = f'Its result is under its result key: read "{hidden.key}".'
+    else:
+        hint = "It merges what it gets into the state: read that through `state`, or give it a `result_key`."
+    sink.add(
+        "IL202",
+        span,
+        f'"{name}" writes nothing under its id.',
+        hint,
+        related=(Related(step.kind.key, f'"{name}" is a {step.kind_name} step'),),
+    )
+
+
+RULES = (expressions,)
