@@ -351,14 +351,15 @@ class Checker:
         return DYN
 
     def contained(self, node: Binary, left: Type, right: Type) -> Type:
-        if isinstance(node.right, ListLiteral):
-            for item in node.right.items:
-                self.comparison(node.left, left, item.value)
+        items = [item.value for item in node.right.items] if isinstance(node.right, ListLiteral) else []
+        for item in items:
+            self.comparison(node.left, left, item)
+        constant = any(isinstance(item, Literal) for item in items)
         fits = False
         for option in options(right):
             if isinstance(option, (Dyn, List)):
                 fits = True
-                if isinstance(option, List) and not isinstance(node.right, ListLiteral):
+                if isinstance(option, List) and not constant:
                     self.comparison(node.right, option.item, node.left)
             elif isinstance(option, (Map, Record)):
                 if ops.may_be(left, *ops.KEYS, Double):
@@ -504,10 +505,9 @@ class Checker:
                 )
                 self.report("IL206", key.start, key.end, message)
             if isinstance(key, Literal):
-                group = "number" if key.kind in ("int", "uint") else key.kind
-                if (group, key.value) in seen:
+                if (key.kind, key.value) in seen:
                     self.report("IL206", key.start, key.end, "this key stands twice in the map")
-                seen.add((group, key.value))
+                seen.add((key.kind, key.value))
             if isinstance(key, Literal) and key.kind == "string":
                 fields[str(key.value)] = value
             else:

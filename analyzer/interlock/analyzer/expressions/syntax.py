@@ -210,7 +210,8 @@ class _Parser:
             self.fail(problem.start, problem.end, problem.message, problem.hint)
             self.at = len(self.kinds) - 1
             self.depth -= 1
-            return Missing(problem.start, problem.end)
+            return Missing(problem.start, self.last_end())
+        start = self.starts[self.at]
         node = self.logic_or()
         if self.kinds[self.at] == "?":
             self.at += 1
@@ -219,7 +220,7 @@ class _Parser:
                 otherwise = self.expression()
             else:
                 otherwise = self.missing()
-            node = Ternary(node.start, self.last_end(), node, then, otherwise)
+            node = Ternary(min(start, node.start), self.last_end(), node, then, otherwise)
         self.depth -= 1
         return node
 
@@ -232,7 +233,7 @@ class _Parser:
         while self.kinds[self.at] == "||":
             self.at += 1
             operands.append(self.logic_and())
-        return Logic(start, self.last_end(), "||", tuple(operands))
+        return Logic(min(start, node.start), self.last_end(), "||", tuple(operands))
 
     def logic_and(self) -> Node:
         start = self.starts[self.at]
@@ -243,7 +244,7 @@ class _Parser:
         while self.kinds[self.at] == "&&":
             self.at += 1
             operands.append(self.relation())
-        return Logic(start, self.last_end(), "&&", tuple(operands))
+        return Logic(min(start, node.start), self.last_end(), "&&", tuple(operands))
 
     def relation(self) -> Node:
         start = self.starts[self.at]
@@ -252,7 +253,9 @@ class _Parser:
             at = self.at
             self.at += 1
             right = self.sum()
-            node = Binary(start, self.last_end(), op, node, right, self.starts[at], self.ends[at])
+            node = Binary(
+                min(start, node.start), self.last_end(), op, node, right, self.starts[at], self.ends[at]
+            )
         return node
 
     def sum(self) -> Node:
@@ -262,7 +265,9 @@ class _Parser:
             at = self.at
             self.at += 1
             right = self.product()
-            node = Binary(start, self.last_end(), op, node, right, self.starts[at], self.ends[at])
+            node = Binary(
+                min(start, node.start), self.last_end(), op, node, right, self.starts[at], self.ends[at]
+            )
         return node
 
     def product(self) -> Node:
@@ -272,7 +277,9 @@ class _Parser:
             at = self.at
             self.at += 1
             right = self.unary()
-            node = Binary(start, self.last_end(), op, node, right, self.starts[at], self.ends[at])
+            node = Binary(
+                min(start, node.start), self.last_end(), op, node, right, self.starts[at], self.ends[at]
+            )
         return node
 
     def unary(self) -> Node:
@@ -313,7 +320,7 @@ class _Parser:
                 optional = self.question()
                 index = self.expression()
                 self.close("]")
-                node = Index(start, self.last_end(), node, index, optional)
+                node = Index(min(start, node.start), self.last_end(), node, index, optional)
             else:
                 return node
 
@@ -324,6 +331,7 @@ class _Parser:
         return False
 
     def select(self, node: Node, start: int) -> Node:
+        start = min(start, node.start)  # something missing stands before the token that took its place
         self.at += 1
         optional = self.question()
         kind = self.kinds[self.at]
@@ -467,7 +475,8 @@ class _Parser:
     # -- primaries ---------------------------------------------------------------------------------
 
     def missing(self) -> Missing:
-        return Missing(self.last_end(), self.starts[self.at])
+        at = self.last_end()
+        return Missing(at, at)
 
     def primary(self) -> Node:
         kind = self.kinds[self.at]

@@ -52,7 +52,8 @@ class _WorkflowReader(StepReader):
         rows = self.rows(found, start, WORKFLOW.fields, WORKFLOW.title, ignore_x=True)
         if rows is None:
             return None
-        if document.broken:
+        self.broken = bool(document.broken)
+        if document.broken_keys or (document.broken and "steps" not in rows.rows):
             rows.unknown = True
         self.missing(rows, (x for x in WORKFLOW.fields.values() if x.required), WORKFLOW.title)
         steps = None

@@ -46,7 +46,12 @@ _ANSWERS = {
 
 
 class StepReader(FieldReader):
-    """Reads step lists into the model."""
+    """Reads step lists into the model.
+
+    ``broken`` tells that parts of the document could not be parsed: a list may then look empty.
+    """
+
+    broken = False
 
     def step_list(self, node: Node, via: Span | None, key: Span, empty_code: str, empty: str) -> StepList | None:
         """The steps of a list; an empty one is ``empty_code`` at ``key`` or at the value."""
@@ -55,12 +60,13 @@ class StepReader(FieldReader):
             return None
         inner = found.node
         if isinstance(inner, Scalar) and inner.data is None:
-            self.sink.add(empty_code, key, empty)
+            if not self.broken:
+                self.sink.add(empty_code, key, empty)
             return None
         if not isinstance(inner, Sequence):
             self.wrong(found, '"steps"', "a list of steps")
             return None
-        if not inner.items and empty_code:
+        if not inner.items and empty_code and not self.broken:
             self.sink.add(empty_code, key if empty_code == "IL309" else found.span, empty)
             return None
         steps = [self.step(item, found.via) for item in inner.items]

@@ -24,8 +24,8 @@ from interlock.analyzer.model.values import (
 )
 from interlock.analyzer.source.text import Span
 from interlock.analyzer.syntax.nodes import Alias, Mapping, Node, Scalar, Sequence
-from interlock.analyzer.syntax.resolve import pairs
-from interlock.analyzer.syntax.scalars import locate
+from interlock.analyzer.syntax.resolve import MERGE_MESSAGE, pairs
+from interlock.analyzer.syntax.locate import locate
 
 LARGEST = 2**63
 
@@ -215,22 +215,15 @@ class ValueReader:
     def pairs(self, node: Mapping, via: Span | None) -> list[tuple[Node, Node, Span | None]]:
         """The entries with merges applied; what came through an alias carries its span."""
         entries: list[tuple[Node, Node, Span | None]] = []
-        for key, value, alias in pairs(node, self._merge_problem(via)):
+        wrong: list[Node] = []
+        for key, value, alias in pairs(node, wrong):
             span = None
             if alias is not None and via is None:
                 span = Span(alias.piece, alias.start, alias.end)
             entries.append((key, value, span))
+        for bad in wrong:
+            self.sink.add("IL105", Span(bad.piece, bad.start, bad.end, via), MERGE_MESSAGE + ".")
         return entries
-
-    def _merge_problem(self, via: Span | None):  # type: ignore[no-untyped-def]
-        def report(node: Node) -> None:
-            self.sink.add(
-                "IL105",
-                Span(node.piece, node.start, node.end, via),
-                "A merge takes a mapping, an alias of one, or a list of them.",
-            )
-
-        return report
 
     # -- scalars of one kind ----------------------------------------------------------------
 

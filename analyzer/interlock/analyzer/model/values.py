@@ -10,7 +10,7 @@ import msgspec
 from interlock.analyzer.expressions.ast import Node as Expr
 from interlock.analyzer.source.text import Span
 from interlock.analyzer.syntax.nodes import Plain, Scalar
-from interlock.analyzer.syntax.scalars import locate
+from interlock.analyzer.syntax.locate import locate
 
 T = TypeVar("T")
 

@@ -8,6 +8,9 @@ program, and a sink.  A module holds one family, and names its rules in ``RULES`
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
 from typing import TypeAlias
 
 from interlock.analyzer.findings import Sink
@@ -16,31 +19,37 @@ from interlock.analyzer.graph.program import Program, Unit
 UnitRule: TypeAlias = Callable[[Unit, Sink], None]
 ProgramRule: TypeAlias = Callable[[Program, Sink], None]
 
+UNIT_FAMILIES = (
+    "names",
+    "references",
+    "types",
+    "absence",
+    "blocks",
+    "flow",
+    "places",
+    "leases",
+    "protected",
+    "calls",
+    "secrets",
+    "credentials",
+    "budgets",
+)
+WORKSPACE_FAMILIES = ("names", "lock_order", "call_cycles")
 
+
+def _family(name: str, table: str) -> tuple[Callable[..., None], ...]:
+    if find_spec(f"interlock.analyzer.rules.{name}") is None:
+        return ()
+    module = import_module(f"interlock.analyzer.rules.{name}")
+    rules: tuple[Callable[..., None], ...] = getattr(module, table)
+    return rules
+
+
+@cache
 def unit_rules() -> tuple[UnitRule, ...]:
-    from interlock.analyzer.rules import (
-        absence,
-        blocks,
-        budgets,
-        calls,
-        credentials,
-        flow,
-        leases,
-        names,
-        places,
-        protected,
-        references,
-        secrets,
-        types,
-    )
-
-    families = (
-        names, references, types, absence, blocks, flow, places, leases, protected, calls, secrets, credentials, budgets,
-    )  # fmt: skip
-    return tuple(rule for family in families for rule in family.RULES)
+    return tuple(rule for name in UNIT_FAMILIES for rule in _family(name, "RULES"))
 
 
+@cache
 def workspace_rules() -> tuple[ProgramRule, ...]:
-    from interlock.analyzer.rules import call_cycles, lock_order, names
-
-    return (*names.WORKSPACE_RULES, *lock_order.WORKSPACE_RULES, *call_cycles.WORKSPACE_RULES)
+    return tuple(rule for name in WORKSPACE_FAMILIES for rule in _family(name, "WORKSPACE_RULES"))

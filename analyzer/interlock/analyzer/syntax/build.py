@@ -54,7 +54,8 @@ _STYLES: dict[str | None, Style] = {
     ">": "folded",
 }
 # What may stand between the start that a parser gives a node and its content.
-_PROPERTIES = re.compile(r"(?:&[^\s,\[\]{}]+|!<[^\s>]*>|![^\s,\[\]{}]*|[ \t\r\n]+|(?<=\s)#[^\n\r]*)*")
+_PROPERTIES = re.compile(r"(?:&\S+|![^\s{}]*|[ \t\r\n]+|(?<=\s)#[^\n\r]*)*")
+_FLOW_PROPERTIES = re.compile(r"(?:&[^\s,\[\]{}]+|!<[^\s>]*>|![^\s,\[\]{}]*|[ \t\r\n]+|(?<=\s)#[^\n\r]*)*")
 _REMARK = re.compile(r"(?:^|(?<=\s))#[^\n\r]*")
 _HEADER = re.compile(r"[|>][-+0-9]*")
 
@@ -257,7 +258,7 @@ def _build(
             if back is not None:
                 value = value.translate(back)
             if anchor is not None or tag is not None:
-                start = _content(text, start, end, value, style)
+                start = _content(text, start, end, value, style, stack)
             if style == "plain":
                 if tag is not None:
                     data = tagged(value, tag, True)
@@ -294,7 +295,7 @@ def _build(
             anchor = event.anchor
             tag = event.tag if event.ctag is not None else None
             if anchor is not None or tag is not None:
-                start = _PROPERTIES.match(text, start).end()  # type: ignore[union-attr]
+                start = _behind_properties(text, start, stack)
             frame = [children, start, anchor, tag, len(stack), event.flow_style]
             stack.append(frame)
             if anchor is not None:
@@ -344,11 +345,17 @@ def _build(
     )
 
 
-def _content(text: str, start: int, end: int, value: str, style: Style) -> int:
+def _content(text: str, start: int, end: int, value: str, style: Style, stack: list[list[Any]]) -> int:
     """Where a scalar with an anchor or a tag begins; an empty one stands behind them."""
     if not value and style == "plain":
         return end
-    return min(end, _PROPERTIES.match(text, start).end())  # type: ignore[union-attr]
+    return min(end, _behind_properties(text, start, stack))
+
+
+def _behind_properties(text: str, start: int, stack: list[list[Any]]) -> int:
+    pattern = _FLOW_PROPERTIES if stack and stack[-1][5] else _PROPERTIES
+    found = pattern.match(text, start)
+    return found.end() if found else start
 
 
 def _empty_place(text: str, start: int, siblings: list[Any], stack: list[list[Any]]) -> int:

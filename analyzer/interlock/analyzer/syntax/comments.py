@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from interlock.analyzer.source.text import Piece, Span
 from interlock.analyzer.syntax.nodes import Comment
 
-_COMMENT = re.compile(r"(?:(?<=[ \t\r\n])|\A)#[^\r\n]*")
+_LINE = re.compile(r"[^\r\n]*")
 _QUOTED = re.compile(r"(?:^|(?<=[\s:,\[{(?-]))(?:\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\n]|'')*')", re.M)
 
 
@@ -20,23 +20,26 @@ def find_comments(piece: Piece, text: str, scalars: Iterable[tuple[int, int]]) -
 
     A plain scalar need not be among them: a ``#`` in it never follows a space.
     """
-    if "#" not in text:
+    start = text.find("#")
+    if start < 0:
         return ()
     found = []
     spans = iter(scalars)
     span = next(spans, None)
-    at = 0
-    while match := _COMMENT.search(text, at):
-        start, end = match.span()
+    while start >= 0:
         while span is not None and span[1] <= start:
             span = next(spans, None)
         if span is not None and span[0] <= start:
-            at = span[1]
+            start = text.find("#", span[1])
             continue
+        if start and text[start - 1] not in " \t\r\n":
+            start = text.find("#", start + 1)
+            continue
+        end = _LINE.match(text, start).end()  # type: ignore[union-attr]
         line = text.rfind("\n", 0, start) + 1
         alone = not text[line:start].strip()
         found.append(Comment(piece.text[start + 1 : end], Span(piece, start, end), alone))
-        at = end
+        start = text.find("#", end)
     return tuple(found)
 
 

@@ -86,8 +86,12 @@ def places(scalar: Scalar) -> list[int]:
         found, end = _double(scalar)
     else:
         found, end = _block(scalar)
-    found.offsets.append(end)
-    return found.offsets
+    offsets = found.offsets
+    size = len(scalar.value)
+    if len(offsets) != size:  # a block scalar at the very end of a text without a last line end
+        offsets = offsets[:size] + [end] * (size - len(offsets))
+    offsets.append(end)
+    return offsets
 
 
 def _plain(scalar: Scalar) -> tuple[_Places, int]:
@@ -164,6 +168,8 @@ def _block(scalar: Scalar) -> tuple[_Places, int]:
     if not header:
         return _Places(), scalar.end
     first = header.end()
+    if not scalar.value.strip("\n"):
+        return _trailing(scalar, text, _Places(), -1, [], first)
     best: tuple[_Places, int] | None = None
     for indent in _indents(text, first):
         best = _block_with(scalar, text, first, indent)
@@ -200,7 +206,8 @@ def _block_with(scalar: Scalar, text: str, first: int, indent: int) -> tuple[_Pl
     last_break = -1  # the line end of the last line with text
     last_folds = False  # whether that line begins with text, not with a space
     size = len(text)
-    while at < size and (at < scalar.end or not places.characters):
+    needed = len(scalar.value.rstrip("\n"))
+    while at < size and len(places.characters) < needed:
         line = _LINE.match(text, at)
         if not line:
             break

@@ -46,6 +46,8 @@ _ANCHOR = re.compile(r"(?:^|(?<=[\s\[{,]))&([^\s,\[\]{}]+)")
 _LONE_RETURN = re.compile(r"\r(?!\n)")
 _MAX_JOINED = 4
 """How many times its own length a document may be read again to join pieces that belong together."""
+_MAX_PURE = 20_000
+"""Up to how many characters the slow parser is asked, too, whether pieces belong together."""
 
 
 def parse_tree(source: SourceText, previous: Tree | None = None, *, pure: bool = False) -> Tree:
@@ -198,32 +200,32 @@ class _Parse:
 
     def entries(self, begins: list[int], end: int) -> tuple[list[Chunk], Node | None]:
         """The entries of a refused stretch, each read by itself, and the node that they make."""
-        chunks = [
-            self.take(self.chunk("entry", begin, stop))
-            for begin, stop in zip(begins, [*begins[1:], end], strict=True)
-        ]
+        chunks = []
+        for begin, stop in zip(begins, [*begins[1:], end], strict=True):
+            chunk = self.chunk("entry", begin, stop)
+            if not chunk.broken and not _is_block(chunk.root) and chunk.root is not None:
+                chunk = self.misplaced(chunk)
+            chunks.append(self.take(chunk))
         entries = [entry for chunk in chunks for entry in _root_entries(chunk)]
         if entries:
             for index, chunk in enumerate(chunks):
-                if not chunk.broken and chunk.root is not None and not _is_block_mapping(chunk.root):
+                if isinstance(chunk.root, Sequence):
                     chunks[index] = self.misplaced(chunk)
             return chunks, _root(entries)
-        items = [item for chunk in chunks for item in _items(chunk)]
-        if items:
-            piece = items[0].piece
-            start = next(chunk.root.start for chunk in chunks if isinstance(chunk.root, Sequence))
-            return chunks, Sequence(piece, start, _end_offset(items[-1]) - piece.base, tuple(items), False)
-        return chunks, None
+        lists = [chunk for chunk in chunks if isinstance(chunk.root, Sequence)]
+        if not lists or lists[0].root is None:
+            return chunks, None
+        piece = lists[0].piece
+        items = [item for chunk in lists for item in _items(chunk)]
+        end_in_piece = _end_offset(items[-1]) - piece.base
+        return chunks, Sequence(piece, lists[0].root.start, end_in_piece, tuple(items), False)
 
     def misplaced(self, chunk: Chunk) -> Chunk:
-        """An entry that is YAML by itself, but no ``key: value`` among others that are."""
-        text = chunk.key
-        start = len(text) - len(text.lstrip())
-        if chunk.root is not None:
-            start = chunk.root.start
+        """A stretch that is YAML by itself, but not what stands around it."""
+        start = chunk.root.start if chunk.root is not None else 0
         refusal = Refusal("could not find expected ':'", "while scanning a simple key", start, start)
-        problem = diagnose(chunk.piece, text, refusal)
-        return self.fenced(chunk.kind, chunk.piece, text, (problem,), False)
+        problem = diagnose(chunk.piece, chunk.key, refusal)
+        return self.fenced(chunk.kind, chunk.piece, chunk.key, (problem,), False, False)
 
     def items(self, places: Cut) -> Iterator[Chunk]:
         """The pieces of a cut ``steps``; those that only make sense together are joined."""
@@ -265,7 +267,7 @@ class _Parse:
             stop = min(index + 1 + step, last + 1)
             place = begins[stop] if stop <= last else end
             spent += place - begins[index]
-            result = self.attempt(self.piece(begins[index], place), self.text[begins[index] : place], False)
+            result = self.complete(begins[index], place)
             if isinstance(result, Built):
                 return self.least(begins, index, stop, end), spent
             if stop > last or not _open_ended(result, self.text[begins[index] : place]):
@@ -278,8 +280,7 @@ class _Parse:
         low, high = index + 2, stop
         while low < high:
             middle = (low + high) // 2
-            text = self.text[begins[index] : begins[middle]]
-            if isinstance(self.attempt(self.piece(begins[index], begins[middle]), text, False), Built):
+            if isinstance(self.complete(begins[index], begins[middle]), Built):
                 high = middle
             else:
                 low = middle + 1
@@ -407,16 +408,29 @@ class _Parse:
         read, back = with_stand_ins(text) if self.odd else (text, {})
         return build(pure_stream(read), piece, read, self.outer, back or None, unique)
 
+    def complete(self, start: int, end: int) -> Built | Refusal:
+        """A stretch read for the question only whether it is YAML; not at any price."""
+        piece, text = self.piece(start, end), self.text[start:end]
+        result = self.attempt(piece, text, False)
+        if isinstance(result, Refusal) and not result.deep and not self.pure and len(text) <= _MAX_PURE:
+            return self.attempt_pure(piece, text, False)
+        return result
+
     def reads(self, start: int, end: int) -> bool:
         """Whether a whole document reads although a piece of it does not; asked once for each."""
         if self.asked != (start, self.text):
             self.asked = (start, self.text)
-            result = self.attempt(self.piece(start, end), self.text[start:end], True)
-            self.answer = isinstance(result, Built)
+            self.answer = isinstance(self.complete(start, end), Built)
         return self.answer
 
     def fenced(
-        self, kind: str, piece: Piece, text: str, problems: tuple[SyntaxProblem, ...], open_ended: bool
+        self,
+        kind: str,
+        piece: Piece,
+        text: str,
+        problems: tuple[SyntaxProblem, ...],
+        open_ended: bool,
+        reusable: bool = True,
     ) -> Chunk:
         """A piece of which nothing goes into the tree but the names that it may define."""
         keys: tuple[str, ...] = ()
@@ -436,7 +450,7 @@ class _Parse:
             {},
             {},
             0,
-            not open_ended,
+            reusable and not open_ended,
             open_ended,
             (Span(piece, len(text) - len(text.lstrip()), len(text.rstrip())),),
             tuple(_ID.findall(text)),
@@ -470,8 +484,8 @@ def _within(piece: Piece, start: int, end: int) -> Span:
     return Span(piece, first, max(first, min(end - piece.base, len(piece.text))))
 
 
-def _is_block_mapping(node: Node | None) -> bool:
-    return isinstance(node, Mapping) and not node.flow
+def _is_block(node: Node | None) -> bool:
+    return isinstance(node, Mapping | Sequence) and not node.flow
 
 
 def _root_entries(chunk: Chunk) -> tuple[Entry, ...]:

@@ -66,15 +66,18 @@ class _Scanner(Scanner):
         return first == "-" or not self.flow_level or following not in _FLOW
 
     def scan_tag(self) -> Any:
-        """In flow style a tag ends before an indicator of it (section 6.8.1); ``!<…>`` does not."""
+        """A tag ends at a tab, too, and in flow style before an indicator of it (section 6.8.1)."""
         reader = self.reader
         length = 1
         while reader.peek(length) not in _SPACE and reader.peek(length) not in _FLOW:
             length += 1
-        if reader.peek(1) == "<" or reader.peek(length) not in ",]}" or not self.flow_level:
-            return super().scan_tag()
+        following = reader.peek(length)
         start_mark = reader.get_mark()
         written = reader.prefix(length)
+        if "%" in written or written[1:2] == "<":
+            return super().scan_tag()
+        if following != "\t" and (not self.flow_level or following not in ",]}"):
+            return super().scan_tag()
         reader.forward(length)
         handle, mark, suffix = written[1:].rpartition("!")
         named = ("!" + handle + mark, suffix) if mark else ("!", suffix)

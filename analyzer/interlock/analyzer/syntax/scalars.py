@@ -32,19 +32,20 @@ for _word in (".nan", ".NaN", ".NAN"):
 MAYBE_NUMBER = frozenset("0123456789+-.")
 """The characters with which a number begins."""
 
-_INT = re.compile(r"[-+]?[0-9]+")
+# Its groups are what makes the number a float.
+_DECIMAL = re.compile(r"[-+]?(?:[0-9]+(\.[0-9]*)?|(\.[0-9]+))([eE][-+]?[0-9]+)?")
 _OCTAL = re.compile(r"0o[0-7]+")
 _HEX = re.compile(r"0x[0-9a-fA-F]+")
-_FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
 _YAML = "tag:yaml.org,2002:"
 
 
 def number(text: str) -> int | float | str:
     """The number a plain scalar stands for; the text itself when it is none."""
-    if _INT.fullmatch(text):
-        return _integer(text, 10)
-    if _FLOAT.fullmatch(text):
-        return float(text)
+    found = _DECIMAL.fullmatch(text)
+    if found:
+        return float(text) if found.lastindex else _integer(text, 10)
+    if text[0] != "0":
+        return text
     if _OCTAL.fullmatch(text):
         return _integer(text[2:], 8)
     if _HEX.fullmatch(text):

@@ -44,7 +44,10 @@ _INNER_COLON = re.compile(r"(?<=[^\s\"'\]},\[{:]):(?=[^\s,\[\]{}])")
 _INNER_QUESTION = re.compile(r"(?<=[^\s,\[{])\?|\?(?=[^\s,\[\]{}])")
 # What libyaml reads, but as something else: names of anchors with more than letters, digits, - and _,
 # tags that a comma or bracket ends, and a colon that begins a word in flow style.
-_MISREAD = re.compile(r"(?:\A|[\s\[{,])(?:[&*][0-9A-Za-z_-]*[^0-9A-Za-z_\-\s,\[\]{}]|:[^\s,\[\]{}])")
+_MISREAD_NAME = re.compile(
+    r"(?:\A|[\s\[{,])(?:[&*][0-9A-Za-z_-]*[^0-9A-Za-z_\-\s,\[\]{}]|![^\s,\[\]{}<]*[,\[\]{}])"
+)
+_MISREAD_COLON = re.compile(r"[\s\[{,]:[^\s,\[\]{}]")
 _FIRST_STAND_IN = 0xF0000
 
 
@@ -83,16 +86,32 @@ def with_stand_ins(text: str) -> tuple[str, dict[int, str]]:
 
 def without_inner_questions(text: str) -> tuple[str, dict[int, str]] | None:
     """The text with stand-ins for question marks inside words, or None where there are none."""
-    if "?" not in text:
+    if "?" not in text or not _has_bare_question(text):
         return None
     stand_in = _free(text, 1)[0]
     changed, count = _INNER_QUESTION.subn(stand_in, text)
     return (changed, {ord(stand_in): "?"}) if count else None
 
 
+def _has_bare_question(text: str) -> bool:
+    """Whether a question mark stands outside of quotes, as far as its line shows."""
+    at = text.find("?")
+    while at >= 0:
+        line = text.rfind("\n", 0, at) + 1
+        if not text.count('"', line, at) % 2 and not text.count("'", line, at) % 2:
+            return True
+        at = text.find("?", at + 1)
+    return False
+
+
 def is_misread(text: str) -> bool:
     """Whether libyaml might take the text for something else without saying so."""
-    return _MISREAD.search(text) is not None
+    if ("&" in text or "*" in text or "!" in text) and _MISREAD_NAME.search(text):
+        return True
+    for before in (" :", "[:", "{:", ",:", "\n:", "\t:"):
+        if before in text:
+            return _MISREAD_COLON.search(text) is not None
+    return False
 
 
 def without_inner_colons(text: str) -> tuple[str, dict[int, str]] | None:

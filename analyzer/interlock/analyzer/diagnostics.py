@@ -1,0 +1,97 @@
+"""Diagnostics: findings placed in their files, with the severity that is in force.
+
+The JSON of section 14 is made of these; lines and columns count from 1, columns code points.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from interlock.analyzer.findings import Finding, Fix
+from interlock.analyzer.rules.catalog import RULES, Severity
+from interlock.analyzer.source.text import Span
+
+
+class RelatedPlace(msgspec.Struct, frozen=True):
+    message: str
+    file: str
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+
+
+class TextEdit(msgspec.Struct, frozen=True):
+    """One replacement: in ``file``, the text between two places becomes ``text``."""
+
+    file: str
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+    text: str
+
+
+class PlacedFix(msgspec.Struct, frozen=True):
+    title: str
+    edits: tuple[TextEdit, ...]
+
+
+class Diagnostic(msgspec.Struct, frozen=True):
+    """One diagnostic; ``offset`` and ``end_offset`` are its place in the file's text."""
+
+    code: str
+    name: str
+    severity: Severity
+    message: str
+    hint: str | None
+    file: str
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+    offset: int
+    end_offset: int
+    related: tuple[RelatedPlace, ...] = ()
+    fix: PlacedFix | None = None
+
+    @property
+    def order(self) -> tuple[str, int, str, int, str]:
+        return (self.file, self.offset, self.code, self.end_offset, self.message)
+
+
+def place(finding: Finding, severity: Severity | None = None) -> Diagnostic:
+    """A finding as a diagnostic, with the severity of the catalogue unless another is given."""
+    rule = RULES[finding.code]
+    span = finding.span
+    start, end = span.position, span.source.position(span.end_offset)
+    return Diagnostic(
+        rule.code,
+        rule.name,
+        severity or rule.severity,
+        finding.message,
+        finding.hint,
+        span.source.path,
+        start.line,
+        start.column,
+        end.line,
+        end.column,
+        span.offset,
+        span.end_offset,
+        tuple(_related(one.span, one.message) for one in finding.related),
+        None if finding.fix is None else _fix(finding.fix),
+    )
+
+
+def _related(span: Span, message: str) -> RelatedPlace:
+    start, end = span.position, span.source.position(span.end_offset)
+    return RelatedPlace(message, span.source.path, start.line, start.column, end.line, end.column)
+
+
+def _fix(fix: Fix) -> PlacedFix:
+    edits = []
+    for edit in fix.edits:
+        span = edit.span
+        start, end = span.position, span.source.position(span.end_offset)
+        edits.append(TextEdit(span.source.path, start.line, start.column, end.line, end.column, edit.text))
+    return PlacedFix(fix.title, tuple(edits))

@@ -1,0 +1,272 @@
+"""IL208 and IL209: blocks that nobody provides, and parameters that a block does not take.
+
+Parameters are judged against the JSON Schema of the block as far as they are literal; a whole
+template is judged by its type (IL206).  Words of JSON Schema that are not understood say nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from interlock.analyzer.expressions.types import assignable, describe, from_json_schema
+from interlock.analyzer.findings import Edit, Fix, Sink
+from interlock.analyzer.graph.program import Unit
+from interlock.analyzer.graph.scope import Scopes
+from interlock.analyzer.language.blocks import BlockSpec
+from interlock.analyzer.language.nearest import nearest
+from interlock.analyzer.model.nodes import BlockCall
+from interlock.analyzer.model.values import ListValue, Literal, MapValue, Setting, Template, Value, plain
+from interlock.analyzer.rules.absence import TEXT_PARAMS
+from interlock.analyzer.source.text import Span
+
+_TYPES: dict[str, str] = {
+    "string": "a text",
+    "integer": "a whole number",
+    "number": "a number",
+    "boolean": "true or false",
+    "array": "a list",
+    "object": "a mapping",
+    "null": "null",
+}
+
+
+def blocks(unit: Unit, sink: Sink) -> None:
+    for step in unit.flow.steps():
+        if isinstance(step.kind, BlockCall):
+            _call(unit, step.kind.block, step.kind.params, sink)
+        if step.compensate is not None:
+            _call(unit, step.compensate.block, step.compensate.params, sink)
+
+
+def _call(unit: Unit, block: Setting[str] | None, params: Setting[MapValue] | None, sink: Sink) -> None:
+    if block is None:
+        return
+    known = unit.program.blocks
+    spec = unit.program.block(block)
+    if block.value not in known:
+        near = spec.name if spec is not None else None
+        fix = Fix(f'Change it to "{near}"', (Edit(block.span, near),)) if near else None
+        sink.add(
+            "IL208",
+            block.span,
+            f'No block is called "{block.value}".',
+            f'Did you mean "{near}"?' if near else "Blocks of your own come in by a manifest, interlock.blocks.json.",
+            fix=fix,
+        )
+    if spec is None:
+        return
+    judge = _Params(unit.scopes, sink, spec)
+    if params is None:
+        judge.missing(spec.params, (), block.key, set())
+        return
+    judge.value(params.value, spec.params, (), params.key)
+
+
+class _Params:
+    """Holds the parameters of one call against the schema of the block."""
+
+    def __init__(self, scopes: Scopes, sink: Sink, spec: BlockSpec) -> None:
+        self.scopes = scopes
+        self.sink = sink
+        self.spec = spec
+
+    def say(self, span: Span, message: str, hint: str | None = None) -> None:
+        self.sink.add("IL209", span, message, hint)
+
+    def title(self, path: tuple[str | int, ...]) -> str:
+        return f'"{".".join(str(part) for part in path)}" of "{self.spec.name}"' if path else f'"{self.spec.name}"'
+
+    def value(self, value: Value, schema: Any, path: tuple[str | int, ...], key: Span) -> None:
+        if not isinstance(schema, dict):
+            return
+        if isinstance(value, Template):
+            self._template(value, schema, path)
+            return
+        if "anyOf" in schema:
+            self._any_of(value, schema["anyOf"], path, key)
+            return
+        if not self._type(value, schema, path):
+            return
+        if isinstance(value, MapValue):
+            self._map(value, schema, path, key)
+        elif isinstance(value, ListValue):
+            self._list(value, schema, path, key)
+        else:
+            self._literal(value, schema, path)
+
+    def _template(self, value: Template, schema: dict[str, Any], path: tuple[str | int, ...]) -> None:
+        if not value.whole:
+            if not _accepts(schema, "string"):
+                self.sink.add("IL206", value.span, f"{self.title(path)} takes {_wanted(schema)}, and this is a text.")
+            return
+        if len(path) == 1 and (self.spec.name, path[0]) in TEXT_PARAMS:
+            return
+        site = self.scopes.site_of(value)
+        if site is None or site.expression.tree is None:
+            return
+        checked = self.scopes.checked(site)
+        if any(problem.code in ("IL202", "IL206") for problem in checked.problems):
+            return
+        if not assignable(checked.type, from_json_schema(schema)):
+            self.sink.add(
+                "IL206",
+                site.expression.span,
+                f"{self.title(path)} takes {_wanted(schema)}, and this is {describe(checked.type)}.",
+            )
+
+    def _any_of(self, value: Value, options: Any, path: tuple[str | int, ...], key: Span) -> None:
+        if not isinstance(options, list):
+            return
+        from interlock.analyzer.findings import Sink as Trial
+
+        for option in options:
+            trial = Trial()
+            _Params(self.scopes, trial, self.spec).value(value, option, path, key)
+            if not trial.findings():
+                return
+        wanted = " or ".join(dict.fromkeys(_wanted(option) for option in options if isinstance(option, dict)))
+        self.say(value.span, f"{self.title(path)} takes {wanted}.")
+
+    def _type(self, value: Value, schema: dict[str, Any], path: tuple[str | int, ...]) -> bool:
+        data = plain(value)
+        if _matches(data, schema.get("type")):
+            return True
+        self.say(value.span, f"{self.title(path)} takes {_wanted(schema)}, not {_shown(value)}.")
+        return False
+
+    def _map(self, value: MapValue, schema: dict[str, Any], path: tuple[str | int, ...], key: Span) -> None:
+        known = schema.get("properties")
+        known = known if isinstance(known, dict) else {}
+        extra = schema.get("additionalProperties", True)
+        present: set[str] = {member.name for member in value.members}
+        for member in value.members:
+            name = member.name
+            if name not in known and extra is False:
+                near = nearest(name, known)
+                hint = f'Did you mean "{near}"?' if near else _takes(known)
+                self.say(member.key, f'{self.title(path)} has no parameter "{name}".', hint)
+                if near is None or near in present:
+                    continue
+                present.add(near)
+                name = near
+            inner = known.get(name, extra if isinstance(extra, dict) else None)
+            self.value(member.value, inner, (*path, name), member.key)
+        self.missing(schema, path, key, present)
+
+    def missing(self, schema: dict[str, Any], path: tuple[str | int, ...], key: Span, present: set[str]) -> None:
+        required = schema.get("required")
+        for name in required if isinstance(required, list) else ():
+            if name not in present:
+                self.say(key, f'{self.title(path)} needs "{name}", and it is missing.')
+
+    def _list(self, value: ListValue, schema: dict[str, Any], path: tuple[str | int, ...], key: Span) -> None:
+        least = schema.get("minItems")
+        if isinstance(least, int) and len(value.items) < least:
+            self.say(value.span, f"{self.title(path)} takes at least {least} items, and this has {len(value.items)}.")
+        for number, item in enumerate(value.items):
+            self.value(item, schema.get("items"), (*path, number), key)
+
+    def _literal(self, value: Literal, schema: dict[str, Any], path: tuple[str | int, ...]) -> None:
+        data = value.data
+        words = schema.get("enum")
+        if isinstance(words, list) and not any(_equal(data, word) for word in words):
+            near = nearest(str(data), [str(word) for word in words])
+            listed = ", ".join(str(word) for word in words)
+            self.say(
+                value.span,
+                f"{self.title(path)} is one of {listed}, not {_shown(value)}.",
+                f'Did you mean "{near}"?' if near else None,
+            )
+            return
+        if "const" in schema and not _equal(data, schema["const"]):
+            self.say(value.span, f"{self.title(path)} is always {schema['const']}.")
+            return
+        self._bounds(value, schema, path)
+
+    def _bounds(self, value: Literal, schema: dict[str, Any], path: tuple[str | int, ...]) -> None:
+        data = value.data
+        if isinstance(data, int | float) and not isinstance(data, bool):
+            least, most = schema.get("minimum"), schema.get("maximum")
+            if isinstance(least, int | float) and data < least:
+                self.say(value.span, f"{self.title(path)} is at least {least}, not {data}.")
+            elif isinstance(most, int | float) and data > most:
+                self.say(value.span, f"{self.title(path)} is at most {most}, not {data}.")
+        elif isinstance(data, str):
+            least = schema.get("minLength")
+            if isinstance(least, int) and len(data) < least:
+                what = "must not be empty" if least == 1 else f"takes at least {least} characters"
+                self.say(value.span, f"{self.title(path)} {what}.")
+            elif not _fits(schema.get("pattern"), data):
+                self.say(value.span, f'{self.title(path)} cannot be "{data}": it must match {schema["pattern"]}.')
+
+
+def _fits(pattern: Any, data: str) -> bool:
+    if not isinstance(pattern, str) or len(data) > 1000:
+        return True
+    try:
+        return re.search(pattern, data) is not None
+    except re.error:
+        return True
+
+
+def _equal(one: object, other: object) -> bool:
+    return one == other and isinstance(one, bool) == isinstance(other, bool)
+
+
+def _names(kind: Any) -> list[str]:
+    return [kind] if isinstance(kind, str) else [k for k in kind if isinstance(k, str)] if isinstance(kind, list) else []
+
+
+def _matches(data: object, kind: Any) -> bool:
+    names = _names(kind)
+    if not names:
+        return True
+    actual: set[str] = set()
+    if data is None:
+        actual = {"null"}
+    elif isinstance(data, bool):
+        actual = {"boolean"}
+    elif isinstance(data, int):
+        actual = {"integer", "number"}
+    elif isinstance(data, float):
+        actual = {"number", "integer"} if data.is_integer() else {"number"}
+    elif isinstance(data, str):
+        actual = {"string"}
+    elif isinstance(data, list):
+        actual = {"array"}
+    elif isinstance(data, dict):
+        actual = {"object"}
+    return bool(actual & set(names))
+
+
+def _accepts(schema: dict[str, Any], kind: str) -> bool:
+    options = schema.get("anyOf")
+    if isinstance(options, list):
+        return any(isinstance(option, dict) and _accepts(option, kind) for option in options)
+    names = _names(schema.get("type"))
+    return not names or kind in names
+
+
+def _wanted(schema: dict[str, Any]) -> str:
+    options = schema.get("anyOf")
+    if isinstance(options, list):
+        return " or ".join(dict.fromkeys(_wanted(option) for option in options if isinstance(option, dict)))
+    names = _names(schema.get("type"))
+    return " or ".join(_TYPES.get(name, name) for name in names) if names else "another value"
+
+
+def _takes(known: dict[str, Any]) -> str | None:
+    return f"It takes {', '.join(sorted(known))}." if known else "It takes none."
+
+
+def _shown(value: Value) -> str:
+    if isinstance(value, MapValue):
+        return "a mapping"
+    if isinstance(value, ListValue):
+        return "a list"
+    data = plain(value)
+    return f'the text "{data}"' if isinstance(data, str) else "null" if data is None else str(data).lower()
+
+
+RULES = (blocks,)

@@ -1,0 +1,67 @@
+"""IL212 and IL213: jumps that lead nowhere, and steps that no path reaches."""
+
+from __future__ import annotations
+
+from interlock.analyzer.findings import Related, Sink
+from interlock.analyzer.graph.flow import ListFlow, never_completes
+from interlock.analyzer.graph.program import Unit
+from interlock.analyzer.language.nearest import nearest
+from interlock.analyzer.source.text import Span
+
+
+def jumps(unit: Unit, sink: Sink) -> None:
+    """IL213: a literal ``next`` that is no id of its list."""
+    for flow in unit.flow.lists:
+        for step in flow.steps:
+            if step.next is None or not isinstance(step.next.value, str):
+                continue
+            target = step.next.value
+            if target == "end" or target in flow.index or target in unit.workflow.broken_ids:
+                continue
+            near = nearest(target, [*flow.index, "end"])
+            sink.add(
+                "IL213",
+                step.next.span,
+                f'"next" names no step of this list: "{target}".',
+                f'Did you mean "{near}"?' if near else _elsewhere(unit, flow, target),
+            )
+
+
+def _elsewhere(unit: Unit, flow: ListFlow, target: str) -> str:
+    for other in unit.flow.lists:
+        if other is not flow and target in other.index:
+            return f'"{target}" stands in another list, and a jump cannot leave its own.'
+    return 'Name a step of the same list, or "end".'
+
+
+def unreachable(unit: Unit, sink: Sink) -> None:
+    """IL212: once for each stretch of steps that no path reaches."""
+    for flow in unit.flow.lists:
+        before = True
+        for number, step in enumerate(flow.steps):
+            here = number in flow.reachable
+            if before and not here:
+                span = Span(step.span.piece, step.span.start, step.span.start, step.span.via)
+                sink.add(
+                    "IL212",
+                    span,
+                    f'No path reaches "{step.id}".' if step.id else "No path reaches this step.",
+                    "Remove it, or lead a path to it.",
+                    related=_turn(flow, number),
+                )
+            before = here
+
+
+def _turn(flow: ListFlow, number: int) -> tuple[Related, ...]:
+    """The step before the stretch, which goes elsewhere."""
+    step = flow.steps[number - 1] if number else None
+    if step is None:
+        return ()
+    if step.next is not None:
+        return (Related(step.next.key, f'"{step.id}" goes elsewhere'),)
+    if never_completes(step):
+        return (Related(step.kind.key, f'"{step.id}" always fails'),)
+    return ()
+
+
+RULES = (jumps, unreachable)

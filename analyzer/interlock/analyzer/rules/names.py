@@ -1,0 +1,188 @@
+"""IL108, IL114, IL210 and IL214: names that collide, and inputs that nothing reads."""
+
+from __future__ import annotations
+
+from interlock.analyzer.findings import Related, Sink
+from interlock.analyzer.graph.flow import ListFlow
+from interlock.analyzer.graph.program import Program, Unit
+from interlock.analyzer.graph.scope import result_name
+from interlock.analyzer.model.nodes import ForEach, SignalWait, StartWorkflows, Step
+from interlock.analyzer.source.text import Span
+
+
+def step_ids(unit: Unit, sink: Sink) -> None:
+    """IL108: an id used twice in its list, or one that hides a name of a list around it."""
+    for flow in unit.flow.lists:
+        seen: dict[str, Step] = {}
+        outer = _outer_ids(flow)
+        for step in flow.steps:
+            if not step.id:
+                continue
+            first = seen.get(step.id)
+            if first is not None:
+                related = (Related(first.id_span, f'"{step.id}" is used first here'),)
+                sink.add("IL108", step.id_span, f'The id "{step.id}" is used twice in this list.', related=related)
+                continue
+            seen[step.id] = step
+            hidden = outer.get(step.id)
+            if hidden is not None:
+                related = (Related(hidden, f'the outer "{step.id}"'),)
+                sink.add(
+                    "IL108",
+                    step.id_span,
+                    f'The id "{step.id}" hides the "{step.id}" around it.',
+                    "Give it another name.",
+                    related=related,
+                )
+
+
+def _outer_ids(flow: ListFlow) -> dict[str, Span]:
+    """Names that lists around a list define: step ids, result keys, and the names of items."""
+    names: dict[str, Span] = {}
+    current: ListFlow | None = flow
+    while current is not None and current.owner is not None:
+        kind = current.owner.kind
+        if isinstance(kind, ForEach):
+            names.setdefault(kind.as_name, kind.as_field.span if kind.as_field else kind.key)
+        current = current.parent
+        if current is not None:
+            for step in current.steps:
+                if step.id:
+                    names.setdefault(step.id, step.id_span)
+                key = result_name(step)
+                if key is not None and key != step.id:
+                    names.setdefault(key, _key_span(step))
+    return names
+
+
+def _key_span(step: Step) -> Span:
+    """Where a result key stands: at the field, or at the kind's key for a default one."""
+    field = getattr(step.kind, "result_key_field", None)
+    return field.span if field is not None else step.kind.key
+
+
+def collisions(unit: Unit, sink: Sink) -> None:
+    """IL214: result keys, names of items and group keys that are taken."""
+    for flow in unit.flow.lists:
+        if flow.role == "handler":
+            continue
+        ids = {step.id: step.id_span for step in flow.steps if step.id}
+        outer = _outer_ids(flow)
+        keys: dict[str, Span] = {}
+        groups: dict[str, Span] = {}
+        for step in flow.steps:
+            key = result_name(step)
+            if key is not None and (key != step.id or _has_key(step)):
+                _result_key(key, step, {**outer, **ids}, keys, sink)
+            if isinstance(step.kind, ForEach):
+                _item_name(step.kind, {**outer, **ids}, sink)
+            if isinstance(step.kind, StartWorkflows) and step.kind.group_key is not None:
+                _group_key(step.kind, groups, sink)
+
+
+def _has_key(step: Step) -> bool:
+    kind = step.kind
+    return getattr(kind, "result_key_field", None) is not None or (
+        isinstance(kind, SignalWait) and kind.result_key is not None
+    )
+
+
+def _result_key(key: str, step: Step, visible: dict[str, Span], keys: dict[str, Span], sink: Sink) -> None:
+    span = _key_span(step)
+    where = f'"{key}"' if getattr(step.kind, "result_key_field", None) else f'"{key}", the default result key,'
+    if key in visible:
+        related = (Related(visible[key], f'"{key}" is a name already here'),)
+        sink.add(
+            "IL214", span, f"The result key {where} is the name of a step or an item.", related=related
+        )
+    elif key in keys:
+        related = (Related(keys[key], f'"{key}" is written first here'),)
+        sink.add(
+            "IL214",
+            span,
+            f"The result key {where} is written by two steps of this list.",
+            "Give one of them another result key.",
+            related=related,
+        )
+    else:
+        keys[key] = span
+
+
+def _item_name(kind: ForEach, visible: dict[str, Span], sink: Sink) -> None:
+    """A written ``as``; the default ``item`` may hide the ``item`` of a ``for_each`` around it."""
+    name = kind.as_field
+    if name is not None and name.value in visible:
+        sink.add(
+            "IL214",
+            name.span,
+            f'The item name "{name.value}" is a name that can be seen here already.',
+            related=(Related(visible[name.value], f'"{name.value}" is a name already here'),),
+        )
+
+
+def _group_key(kind: StartWorkflows, groups: dict[str, Span], sink: Sink) -> None:
+    assert kind.group_key is not None
+    name = kind.group_key.value
+    if name in groups:
+        related = (Related(groups[name], f'"{name}" is started first here'),)
+        sink.add(
+            "IL214",
+            kind.group_key.span,
+            f'The group "{name}" is started by two steps of this list.',
+            "Give one of them another group key.",
+            related=related,
+        )
+    else:
+        groups[name] = kind.group_key.span
+
+
+def unused_inputs(unit: Unit, sink: Sink) -> None:
+    """IL210: an input that no expression reads, no correlation names, and no child inherits."""
+    workflow = unit.workflow
+    if not workflow.inputs or workflow.broken:
+        return
+    used: set[str] = set()
+    for site in unit.sites:
+        for use in unit.uses(site.expression):
+            if use.path[0] == "inputs":
+                if len(use.path) == 1:
+                    return
+                used.add(use.path[1])
+        if site.expression.tree is None:
+            return
+    for step in unit.flow.steps():
+        kind = step.kind
+        if isinstance(kind, SignalWait) and kind.correlation_key is not None:
+            used.add(kind.correlation_key.value)
+        if isinstance(kind, StartWorkflows) and kind.inherit_state:
+            child = unit.program.child(kind.workflow)
+            if child is None:
+                return
+            used.update(child.workflow.inputs)
+    for name, declared in workflow.inputs.items():
+        if name not in used:
+            sink.add("IL210", declared.key, f'The input "{name}" is read by nothing.', "Use it, or remove it.")
+
+
+def workflow_names(program: Program, sink: Sink) -> None:
+    """IL114: two workflows of one name in the workspace."""
+    first: dict[str, Span] = {}
+    for unit in program.units:
+        name = unit.workflow.name
+        if name is None:
+            continue
+        if name.value in first:
+            related = (Related(first[name.value], f'"{name.value}" is defined first here'),)
+            sink.add(
+                "IL114",
+                name.span,
+                f'A workflow called "{name.value}" exists already.',
+                "Give one of them another name: workflows are started by their names.",
+                related=related,
+            )
+        else:
+            first[name.value] = name.span
+
+
+RULES = (step_ids, collisions, unused_inputs)
+WORKSPACE_RULES = (workflow_names,)

@@ -1,0 +1,109 @@
+"""The command line: finds the command, imports only what it needs, and keeps errors to one line.
+
+Each command is a module with ``add_arguments(parser)`` and ``run(options) -> int``; exit codes
+are those of section 14: 0 fine, 1 found or failed, 2 wrong usage or nothing could be done.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from importlib import import_module
+from typing import NoReturn
+
+#: Command, module, one line of help.
+COMMANDS: tuple[tuple[str, str, str], ...] = (
+    ("check", "check", "find what is wrong in workflow files"),
+    ("explain", "explain", "explain a rule"),
+    ("rules", "rules", "list the rules"),
+    ("graph", "graph", "draw a workflow"),
+    ("schema", "schema", "print a JSON Schema for editors"),
+    ("run", "run", "check a workflow and run it here"),
+    ("dispatch", "dispatch", "put a run into the store for a worker"),
+    ("worker", "worker", "work on stored runs until told to stop"),
+    ("runs", "runs", "list runs"),
+    ("status", "status", "show where a run is and what it waits for"),
+    ("events", "events", "show what happened in a run"),
+    ("leases", "leases", "show who holds and who waits for resources"),
+    ("queue", "queue", "show the admission queues"),
+    ("signal", "signal", "send a signal to a run"),
+    ("approve", "approve", "approve what a run waits for"),
+    ("reject", "reject", "reject what a run waits for"),
+    ("cancel", "cancel", "ask a run to stop"),
+    ("retry", "retry", "go on with a failed run"),
+    ("review", "review", "settle a protected write that is held for review"),
+    ("export", "export", "write a run with its definition and events as JSON"),
+    ("replay", "replay", "decide a stored run again and compare"),
+    ("prune", "prune", "remove old runs that have ended"),
+    ("blocks", "blocks", "list blocks, or write their manifest"),
+    ("lsp", "lsp", "run the language server"),
+)
+
+
+class UsageError(Exception):
+    """Something that the caller has to change; its text is the whole message."""
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"{self.prog}: {message}\n")
+
+
+def _usage() -> str:
+    lines = ["usage: interlock COMMAND [OPTIONS]", ""]
+    width = max(len(name) for name, _, _ in COMMANDS)
+    lines += [f"  {name.ljust(width)}  {text}" for name, _, text in COMMANDS]
+    lines += ["", "interlock COMMAND --help tells more about one of them."]
+    return "\n".join(lines)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Runs one command; the answer is the exit code."""
+    words = sys.argv[1:] if arguments is None else arguments
+    if not words or words[0] in ("-h", "--help", "help"):
+        print(_usage())
+        return 0 if words else 2
+    if words[0] in ("-V", "--version", "version"):
+        from importlib.metadata import version
+
+        print(f"interlock {version('interlock')}")
+        return 0
+    known = {name: (module, text) for name, module, text in COMMANDS}
+    if words[0] not in known:
+        return _unknown(words[0], list(known))
+    return _run(words[0], *known[words[0]], words[1:])
+
+
+def _unknown(word: str, known: list[str]) -> int:
+    from interlock.analyzer.language.nearest import nearest
+
+    near = nearest(word, known)
+    hint = f'; did you mean "{near}"?' if near else "; interlock --help lists the commands"
+    print(f'interlock: there is no command "{word}"{hint}', file=sys.stderr)
+    return 2
+
+
+def _run(name: str, module_name: str, text: str, words: list[str]) -> int:
+    module = import_module(f"interlock.server.cli.{module_name}")
+    parser = _Parser(prog=f"interlock {name}", description=text[:1].upper() + text[1:] + ".")
+    module.add_arguments(parser)
+    options = parser.parse_args(words)
+    try:
+        code: int = module.run(options)
+        sys.stdout.flush()
+        return code
+    except UsageError as error:
+        print(f"interlock {name}: {error}", file=sys.stderr)
+        return 2
+    except BrokenPipeError:
+        # The reader went away: nothing more can be said, and that is no failure of ours.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except KeyboardInterrupt:
+        print(f"interlock {name}: interrupted", file=sys.stderr)
+        return 130
+
+
+if __name__ == "__main__":
+    sys.exit(main())
