@@ -20,6 +20,7 @@ from interlock.analyzer.model.values import Expression, Setting
 if TYPE_CHECKING:
     from interlock.analyzer.graph.facts import KnownFacts
     from interlock.analyzer.graph.scope import Scopes
+    from interlock.analyzer.graph.taint import Taint
 
 
 class Unit:
@@ -77,6 +78,12 @@ class Program:
         for unit in self.units:
             if unit.name:
                 self.by_name.setdefault(unit.name, unit)
+
+    @cached_property
+    def taint(self) -> Taint:
+        from interlock.analyzer.graph.taint import Taint
+
+        return Taint(self)
 
     def child(self, name: Setting[str] | None) -> Unit | None:
         """The workflow that a reference stands for: of that name, or of the one near name (IL412)."""

@@ -138,9 +138,7 @@ def read_at(shape: Shape | None, span: Span) -> Shape | None:
     """A value as an expression reads it there."""
     if shape is None:
         return None
-    return retrace(
-        shape, lambda own: tuple(Trace(span, "", trace.source, trace, trace.fresh) for trace in own)
-    )
+    return retrace(shape, lambda own: tuple(Trace(span, "", trace.source, trace, trace.fresh) for trace in own))
 
 
 def hop(shape: Shape | None, span: Span, text: str, keep_fresh: bool) -> Shape | None:
