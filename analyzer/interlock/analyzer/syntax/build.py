@@ -75,11 +75,15 @@ class Refusal(msgspec.Struct, frozen=True, eq=False):
 
 
 class Outer(msgspec.Struct, eq=False):
-    """What the pieces before this one left: anchors, names of fenced-off ones, and nodes expanded."""
+    """What the pieces before this one left: anchors, names of fenced-off ones, nodes expanded.
+
+    ``deep`` tells that an alias was reported to nest too deeply: once is enough.
+    """
 
     anchors: dict[str, Node]
     lost: set[str]
     expanded: int = 0
+    deep: bool = False
 
 
 class Built(msgspec.Struct, frozen=True, eq=False):
@@ -143,7 +147,10 @@ class _Names:
             return Alias(self.piece, start, end, name, None)
         size, height = measure(target)
         if depth + height > MAX_DEPTH:
-            self._say("IL101", span, DEPTH_MESSAGE)
+            self.settled = False
+            if not self.outer.deep:
+                self.outer.deep = True
+                self._say("IL101", span, DEPTH_MESSAGE)
             return Alias(self.piece, start, end, name, None, True)
         before = self.outer.expanded + self.expanded
         self.expanded += size
@@ -367,7 +374,10 @@ def _empty_place(text: str, start: int, siblings: list[Any], stack: list[list[An
     gap = text[before:start]
     if "#" in gap:
         gap = _REMARK.sub(lambda found: " " * len(found[0]), gap)
-    return before + len(gap.rstrip()) if before < start else start
+    gap = gap.rstrip()
+    if len(siblings) % 2 and gap.endswith("?"):  # a value left out before a key with "?"
+        gap = gap[:-1].rstrip()
+    return before + len(gap) if before < start else start
 
 
 def _block_end(text: str, first: int, end: int) -> int:

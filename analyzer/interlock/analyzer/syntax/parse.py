@@ -43,6 +43,7 @@ _KEY = re.compile(
     r"(?:---[ \t]+)?([^\s#:,\[\]{}\"'][^\s:]*)[ \t]*(?::|\r?\n|\Z)|\"([^\"\n]+)\"[ \t]*:|'([^'\n]+)'[ \t]*:"
 )
 _ANCHOR = re.compile(r"(?:^|(?<=[\s\[{,]))&([^\s,\[\]{}]+)")
+_FLOW_ROOT = re.compile(r"(?:[ \t\r]*(?:#[^\n]*)?\n|---[ \t\r]*\n|---[ \t]+)*[ \t]*[\[{]")
 _LONE_RETURN = re.compile(r"\r(?!\n)")
 _MAX_JOINED = 4
 """How many times its own length a document may be read again to join pieces that belong together."""
@@ -153,21 +154,24 @@ class _Parse:
         )
 
     def whole(self, start: int, end: int) -> tuple[Node | None, list[Chunk], list[SyntaxProblem]]:
-        """A document that is not cut; where it is refused, each entry at its margin by itself."""
-        chunk = self.chunk("document", start, end)
-        if not chunk.broken:
-            return chunk.root, [chunk], []
+        """A document that is not cut; where it is refused, each entry at its margin by itself.
+
+        A large one is not read by the slow parser: if libyaml was wrong, its entries will read.
+        """
         begins = top_lines(self.text, start, end)
-        if len(begins) == 1 or "\n%TAG" in self.text or self.text.startswith("%TAG"):
-            return None, [chunk], []
+        tagged = "\n%TAG" in self.text or self.text.startswith("%TAG")
+        apart = len(begins) > 1 and not tagged and not _FLOW_ROOT.match(self.text, start, end)
+        large = apart and end - start > _MAX_PURE
+        chunk = self.chunk("document", start, end, not large)
+        if not chunk.broken or not apart:
+            return chunk.root, [chunk], []
         parts, root = self.entries(begins, end)
-        if not any(part.broken for part in parts):  # only together are they wrong
-            problem = chunk.problems[0]
-            at = problem.span.offset
-            moved = _within(_piece_at(parts, at), at, max(at + 1, problem.span.end_offset))
-            found = [SyntaxProblem(problem.code, moved, problem.message, problem.hint)]
-            return root, parts, found
-        return root, parts, _duplicate_keys(root)
+        if large or any(part.broken for part in parts):
+            return root, parts, _duplicate_keys(root)
+        problem = chunk.problems[0]  # only together are they wrong
+        at = problem.span.offset
+        moved = _within(_piece_at(parts, at), at, max(at + 1, problem.span.end_offset))
+        return root, parts, [SyntaxProblem(problem.code, moved, problem.message, problem.hint)]
 
     def spliced(self, places: Cut) -> tuple[Node | None, list[Chunk], list[SyntaxProblem]]:
         """A document cut into head, items and tail."""
@@ -325,11 +329,11 @@ class _Parse:
         text = self.text[start:end]
         return Chunk("remark", text, piece, None, (), find_comments(piece, text, ()), {}, {}, 0, False)
 
-    def chunk(self, kind: str, start: int, end: int) -> Chunk:
+    def chunk(self, kind: str, start: int, end: int, thorough: bool = True) -> Chunk:
         """One piece read, or taken over from the previous tree."""
         text = self.text[start:end]
         chunk = self.remembered(kind, text, start, end) if self.memory else None
-        return chunk or self.read(kind, text, start, end)
+        return chunk or self.read(kind, text, start, end, thorough)
 
     def take(self, chunk: Chunk) -> Chunk:
         """A piece goes into the document: those behind it see its anchors."""
@@ -359,11 +363,11 @@ class _Parse:
             return chunk
         return None
 
-    def read(self, kind: str, text: str, start: int, end: int) -> Chunk:
+    def read(self, kind: str, text: str, start: int, end: int, thorough: bool) -> Chunk:
         piece = self.piece(start, end)
         unique = kind == "document"
         result = self.attempt(piece, text, unique)
-        if isinstance(result, Refusal) and not result.deep and not self.pure:
+        if isinstance(result, Refusal) and not result.deep and not self.pure and thorough:
             result = self.attempt_pure(piece, text, unique)
         if isinstance(result, Built):
             problems = result.problems

@@ -43,9 +43,10 @@ _INNER_COLON = re.compile(r"(?<=[^\s\"'\]},\[{:]):(?=[^\s,\[\]{}])")
 # A question mark inside a word, at which libyaml ends the word in flow style.
 _INNER_QUESTION = re.compile(r"(?<=[^\s,\[{])\?|\?(?=[^\s,\[\]{}])")
 # What libyaml reads, but as something else: names of anchors with more than letters, digits, - and _,
-# tags that a comma or bracket ends, and a colon that begins a word in flow style.
+# tags with other characters than usual, and a colon that begins a word in flow style.
 _MISREAD_NAME = re.compile(
-    r"(?:\A|[\s\[{,])(?:[&*][0-9A-Za-z_-]*[^0-9A-Za-z_\-\s,\[\]{}]|![^\s,\[\]{}<]*[,\[\]{}])"
+    r"(?:\A|[\s\[{,])(?:[&*][0-9A-Za-z_-]*[^0-9A-Za-z_\-\s,\[\]{}]"
+    r"|!(?!<)(?:[0-9A-Za-z_-]*!)?[0-9A-Za-z_\-./:]*[^\s0-9A-Za-z_\-./:])"
 )
 _MISREAD_COLON = re.compile(r"[\s\[{,]:[^\s,\[\]{}]")
 _FIRST_STAND_IN = 0xF0000
