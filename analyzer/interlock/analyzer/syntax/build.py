@@ -341,15 +341,11 @@ def _build(
         elif kind is DocumentStartEvent:
             documents += 1
             if documents > 1:
-                return Refusal(
-                    "expected '<stream end>', but found a second document", "", event.start_mark.index
-                )
+                return Refusal("expected '<stream end>', but found a second document", "", event.start_mark.index)
         elif kind is not DocumentEndEvent and kind is not StreamStartEvent:
             break
     root = children[0] if children else None
-    return Built(
-        root, tuple(problems), names.anchors, names.uses, names.expanded, tuple(hashes), names.settled
-    )
+    return Built(root, tuple(problems), names.anchors, names.uses, names.expanded, tuple(hashes), names.settled)
 
 
 def _content(text: str, start: int, end: int, value: str, style: Style, stack: list[list[Any]]) -> int:

@@ -13,14 +13,10 @@ import msgspec
 _MARKER = re.compile(r"(?:\A|(?<=\n))(---|\.\.\.)(?=[ \t\r\n]|\Z)")
 _PREFIX = re.compile(r"(?:[ \t\r]*(?:#[^\n]*)?\n|%[^\n]*\n)*")
 _EMPTY_START = re.compile(r"---[ \t\r]*(?:(?<=[ \t])#[^\n]*)?(?:\n|\Z)")
-_BLANK = re.compile(
-    r"(?:[ \t\r]*(?:#[^\n]*)?\n)*(?:\.\.\.[ \t\r]*(?:#[^\n]*)?(?:\n|\Z))?[ \t\r]*(?:#[^\n]*)?"
-)
+_BLANK = re.compile(r"(?:[ \t\r]*(?:#[^\n]*)?\n)*(?:\.\.\.[ \t\r]*(?:#[^\n]*)?(?:\n|\Z))?[ \t\r]*(?:#[^\n]*)?")
 _DIRECTIVE = re.compile(r"(?:\A|(?<=\n))%(?!TAG[ \t])")
 
-_STEPS = re.compile(
-    r"steps:[ \t]*(?:(?<=[ \t])#[^\n]*)?\r?\n(?:[ \t]*(?:#[^\n]*)?\r?\n)*( *)-(?=[ \t\r\n]|\Z)"
-)
+_STEPS = re.compile(r"steps:[ \t]*(?:(?<=[ \t])#[^\n]*)?\r?\n(?:[ \t]*(?:#[^\n]*)?\r?\n)*( *)-(?=[ \t\r\n]|\Z)")
 # A line at the margin that has a key; what else stands at the margin there is taken for a slip.
 _KEY_LINE = re.compile(r"\n(?=[^\s#\-?:,\[\]{}|>%@`=][^\n]*?:(?:[ \t\r\n]|\Z))(?!<<<<)")
 _TOP_LINE = re.compile(r"(?:\A|(?<=\n))(?![\s#\]}])(?!---[ \t\r\n]|\.\.\.[ \t\r\n])")

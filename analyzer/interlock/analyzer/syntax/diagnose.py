@@ -20,6 +20,7 @@ _CLOSED = {
 }
 _KEY_LINE = re.compile(r"[ ]*(?:- +)*[\w.\"'$-]+ *:(?:\s|\Z)|[ ]*- ")
 _BLOCK_HEADER = re.compile(r"(?:^|[:\-] +)(?:[&!]\S+ +)*[|>][-+0-9]*[ \t]*(?:#.*)?$")
+_DASHED = re.compile(r"-[^\s-]")
 _WORD = re.compile(r"[^\s,\[\]{}:\"'#]+|\S")
 _SECOND_COLON = re.compile(r"[^\s\"'#][^\n]*?:(?:[ \t]|$)")
 
@@ -200,9 +201,13 @@ def _missing_colon(piece: Piece, text: str, since: int) -> SyntaxProblem:
         key = line.split(":", 1)[0]
         hint = f'a space is missing behind "{key}:"'
         return _problem(piece, since, end, f'a space is missing behind the colon of "{key}:"', hint)
-    if line.startswith("-") and not line.startswith("- "):
-        return _problem(piece, since, end, f'"{word}" is neither a list item ("- …") nor a "key: value"')
+    if _DASHED.match(line):
+        return _dashed(piece, since)
     return _problem(piece, since, end, f'"{word}" stands where a key was expected, but no ":" follows it')
+
+
+def _dashed(piece: Piece, at: int) -> SyntaxProblem:
+    return _problem(piece, at, at + 1, 'a space is missing behind this "-", which should begin a list item')
 
 
 def _second_colon(piece: Piece, text: str, at: int) -> SyntaxProblem:
@@ -224,6 +229,8 @@ def _second_colon(piece: Piece, text: str, at: int) -> SyntaxProblem:
     above = text[:start].rstrip()
     row = _line_start(above, len(above))
     previous = above[row:].strip()
+    if _DASHED.match(previous):
+        return _dashed(piece, row + len(above[row:]) - len(previous))
     if previous and not previous.startswith("#") and ":" not in previous and previous[:1] not in "-\"'":
         return _problem(
             piece,
@@ -236,8 +243,7 @@ def _second_colon(piece: Piece, text: str, at: int) -> SyntaxProblem:
         piece,
         content,
         at,
-        f'the key "{word}" cannot stand here, because the key above it already has a value; '
-        "check the indentation",
+        f'the key "{word}" cannot stand here, because the key above it already has a value; check the indentation',
     )
 
 

@@ -20,13 +20,9 @@ _REGION = re.compile(
 _TEMPLATE = re.compile(r"^[ \t]*(\{\{[^\n]*\}\}|\{%[^\n]*%\})[ \t]*\r?$", re.M)
 _LINE_START = re.compile(r"^[^\r\n]", re.M)
 
-_CONFLICT_MESSAGE = (
-    "a merge conflict was left here; only its first side is read: keep one side and remove the markers"
-)
+_CONFLICT_MESSAGE = "a merge conflict was left here; only its first side is read: keep one side and remove the markers"
 _MARKER_MESSAGE = "this line was left by a merge conflict; remove it"
-_TEMPLATE_MESSAGE = (
-    "this line is templating, not YAML, and is not expanded here; render the file first, or remove it"
-)
+_TEMPLATE_MESSAGE = "this line is templating, not YAML, and is not expanded here; render the file first, or remove it"
 
 
 class Mended(msgspec.Struct, frozen=True):
@@ -52,13 +48,13 @@ def mend(text: str, start: int, end: int, broken: list[tuple[int, int]]) -> Mend
             dropped.append((start + region.start("theirs"), start + region.end()))
         part = _REGION.sub(_first_side, part)
         slips.extend(
-            (start + marker.start(), start + marker.end(), _MARKER_MESSAGE)
-            for marker in _CONFLICT_LINE.finditer(part)
+            (start + marker.start(), start + marker.end(), _MARKER_MESSAGE) for marker in _CONFLICT_LINE.finditer(part)
         )
         part = _CONFLICT_LINE.sub(lambda found: "#" + found[0][1:], part)
     reported = False
     for first, last in broken:
-        for line in list(_TEMPLATE.finditer(part, first - start, last - start)):
+        line_start = part.rfind("\n", 0, first - start) + 1
+        for line in list(_TEMPLATE.finditer(part, line_start, last - start)):
             if not reported:
                 slips.append((start + line.start(1), start + line.end(1), _TEMPLATE_MESSAGE))
                 reported = True

@@ -291,11 +291,20 @@ class _Parse:
         return high
 
     def split(self, chunk: Chunk, places: Cut, start: int, end: int) -> Iterator[Chunk]:
-        """A broken item; a line at or before the column of its ``-`` cannot be part of the step."""
+        """A broken item; a line that cannot be part of the step ends it, and is fenced by itself.
+
+        Such are a line at or before the column of the item's ``-``, and a list item in an odd column.
+        """
         line = odd_line(chunk.key, places.indent)
         if line is not None:
             if self.reads(places.start, places.end):
                 raise _Unsuitable
+        else:
+            at = chunk.problems[0].span.start
+            line = chunk.key.rfind("\n", 0, at) + 1
+            if not chunk.key.startswith("- ", at) or chunk.key[line:at].strip() or not line:
+                line = None
+        if line is not None:
             first = self.chunk("item", start, start + line)
             if not first.broken and _items(first):
                 yield self.take(first)
