@@ -25,9 +25,7 @@ NAMES: dict[str, t.Type] = {
         False,
         "the inputs",
     ),
-    "fetch": t.Record(
-        {"status": t.INT, "json": t.DYN, "headers": t.Map(t.STRING)}, False, 'the result of "fetch"'
-    ),
+    "fetch": t.Record({"status": t.INT, "json": t.DYN, "headers": t.Map(t.STRING)}, False, 'the result of "fetch"'),
     "branch": t.Record(
         {"status": t.String(("completed", "failed")), "output": t.OneOf((t.NULL, t.Record({"x": t.INT})))}
     ),

@@ -314,9 +314,7 @@ def expressions(draw: st.DrawFn, depth: int = 4) -> str:
     if form == 11:
         return f"{pick('f', 'size', 'has', 'all', 'if', 'math')}({', '.join(some(2))})"
     if form == 12:
-        return (
-            f"{sub()}.{pick(*NAMES_OF_MACROS)}({pick('x', '(x)', '!!x', 'a.b', '__result__', 'if')}, {sub()})"
-        )
+        return f"{sub()}.{pick(*NAMES_OF_MACROS)}({pick('x', '(x)', '!!x', 'a.b', '__result__', 'if')}, {sub()})"
     if form == 13:
         return f"{sub()}.map(x, {sub()}, {sub()})"
     if form == 14:
@@ -433,11 +431,7 @@ def typed(draw: st.DrawFn, depth: int = 3, strict: bool = False) -> str:
     if form == 3:
         return f"{pick('!', '-')}({sub()})"
     if form == 4:
-        return (
-            f"({sub()}).{pick('i', 's', 'k', '?i', 'in')}"
-            if not draw(st.booleans())
-            else pick("r.i", "m.k", "m.?z")
-        )
+        return f"({sub()}).{pick('i', 's', 'k', '?i', 'in')}" if not draw(st.booleans()) else pick("r.i", "m.k", "m.?z")
     if form == 5:
         return f"({sub()})[{pick('0', '?0', repr('k'), '?' + repr('k'), sub())}]"
     if form == 6:

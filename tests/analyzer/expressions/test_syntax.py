@@ -117,9 +117,7 @@ def test_a_wrong_operator_has_a_fix() -> None:
     assert problem.fix == (2, 5, "&&")
 
 
-@pytest.mark.parametrize(
-    "text", ["inputs.", "inputs.?", "f(inputs.", "a && inputs.", "[inputs.", "{'a': inputs."]
-)
+@pytest.mark.parametrize("text", ["inputs.", "inputs.?", "f(inputs.", "a && inputs.", "[inputs.", "{'a': inputs."])
 def test_half_typed_selections_have_their_place(text: str) -> None:
     parsed = parse(text)
     assert len(parsed.problems) == 1
@@ -127,11 +125,7 @@ def test_half_typed_selections_have_their_place(text: str) -> None:
     assert [(node.field, node.field_start) for node in found] == [("", len(text))]
 
 
-@given(
-    st.lists(
-        st.sampled_from([*"ab.?[](){},:+-!<'\"\\` \n1u", "&&", "||", "in", "true", "has(", "//"]), max_size=14
-    )
-)
+@given(st.lists(st.sampled_from([*"ab.?[](){},:+-!<'\"\\` \n1u", "&&", "||", "in", "true", "has(", "//"]), max_size=14))
 def test_parsing_is_total(words: list[str]) -> None:
     text = "".join(words)
     parsed = parse(text)

@@ -65,9 +65,7 @@ def test_joining() -> None:
     assert t.join(t.String(("a",)), t.STRING) == t.STRING
     assert t.join(t.List(t.INT), t.List(t.STRING)) == t.List(t.OneOf((t.INT, t.STRING)))
     assert t.join(t.OneOf((t.NULL, t.INT)), t.STRING) == t.OneOf((t.NULL, t.INT, t.STRING))
-    assert t.join(t.Record({"a": t.INT}), t.Record({"a": t.STRING})) == t.Record(
-        {"a": t.OneOf((t.INT, t.STRING))}
-    )
+    assert t.join(t.Record({"a": t.INT}), t.Record({"a": t.STRING})) == t.Record({"a": t.OneOf((t.INT, t.STRING))})
     assert t.join(t.Record({"a": t.INT}), t.Record({"a": t.INT, "b": t.INT})) == t.Record({"a": t.INT}, True)
 
 

@@ -116,6 +116,8 @@ def facts(node: Node, truth: bool, local: Locals, implied: bool = True) -> Facts
     if isinstance(node, Unary) and (node.op == "!" or node.count % 2 == 0):
         return facts(node.operand, truth == (node.count % 2 == 0), local, implied)
     if isinstance(node, Ternary):
+        if not implied:
+            return ()  # whatever the branches say, the condition may fail
         return _any(
             [
                 _all([facts(node.condition, True, local, implied), facts(node.then, truth, local, implied)]),
