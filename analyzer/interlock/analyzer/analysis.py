@@ -123,16 +123,12 @@ def weigh(findings: list[Finding]) -> list[Finding]:
 
 
 def _outdone(code: str, here: set[str]) -> bool:
-    if code in _WEAKEST and any(
-        other not in _WEAKEST and RULES[other].severity == "error" for other in here
-    ):
+    if code in _WEAKEST and any(other not in _WEAKEST and RULES[other].severity == "error" for other in here):
         return True
     return any(code in worse and here & better for better, worse in _BETTER)
 
 
-def check_texts(
-    texts: Mapping[str, str], blocks: Mapping[str, BlockSpec] | None = None
-) -> list[Diagnostic]:
+def check_texts(texts: Mapping[str, str], blocks: Mapping[str, BlockSpec] | None = None) -> list[Diagnostic]:
     """The diagnostics of texts by path, as one workspace with the default configuration."""
     files = [read_file(SourceText(path, text)) for path, text in texts.items()]
     return diagnose(files, judge(files, blocks))
@@ -146,4 +142,6 @@ def diagnose(files: Sequence[FileModel], findings: list[Finding]) -> list[Diagno
 
 def refusing(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
     """The diagnostics for which the engine refuses a definition (section 13)."""
-    return [one for one in diagnostics if RULES[one.code].severity == "error" and one.code not in WORKSPACE_ERRORS]
+    return [
+        one for one in diagnostics if RULES[one.code].severity == "error" and one.code not in WORKSPACE_ERRORS
+    ]

@@ -63,11 +63,11 @@ def _parts(tree: Node, truth: bool) -> list[Held]:
     """The conjuncts that are true, or the disjuncts that are false, word for word."""
     if isinstance(tree, Logic) and tree.op == ("&&" if truth else "||"):
         parts: list[Held] = []
-        for operand in (tree.left, tree.right):
+        for operand in tree.operands:
             parts.extend(_parts(operand, truth))
         return parts
     if isinstance(tree, Unary) and tree.op == "!":
-        return _parts(tree.operand, not truth)
+        return _parts(tree.operand, truth if tree.count % 2 == 0 else not truth)
     roots = frozenset(use.path[0] for use in uses(tree))
     return [Held(canonical(tree), truth, roots)]
 

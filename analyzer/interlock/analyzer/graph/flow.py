@@ -58,7 +58,9 @@ class ListFlow:
     step that contains the list, and ``parent`` the flow of the list in which that step stands.
     """
 
-    def __init__(self, steps: StepList, role: str, owner: Step | None, parent: ListFlow | None, branch: str = "") -> None:
+    def __init__(
+        self, steps: StepList, role: str, owner: Step | None, parent: ListFlow | None, branch: str = ""
+    ) -> None:
         self.list = steps
         self.steps = steps.steps
         self.role = role
@@ -202,9 +204,7 @@ class ListFlow:
             self._end.append(straight if self.straight else self._run_settle(frozenset.intersection)[1])
         return self._end[0]
 
-    def _settle(
-        self, join: Callable[[frozenset[int], frozenset[int]], frozenset[int]]
-    ) -> list[frozenset[int] | None]:
+    def _settle(self, join: Callable[[frozenset[int], frozenset[int]], frozenset[int]]) -> list[frozenset[int] | None]:
         if self.straight:
             return [frozenset(range(number)) for number in range(len(self.steps))]
         return self._run_settle(join)[0]
@@ -239,7 +239,9 @@ class ListFlow:
             closing = tuple(
                 member
                 for member in sorted(members)
-                if any(edge.explicit and edge.target in members and edge.target <= member for edge in self.edges[member])
+                if any(
+                    edge.explicit and edge.target in members and edge.target <= member for edge in self.edges[member]
+                )
             )
             yield Loop(members, closing)
 
@@ -275,9 +277,7 @@ class Flow:
             if handlers is not None:
                 self._add(handlers, "handler", None, None)
 
-    def _add(
-        self, steps: StepList, role: str, owner: Step | None, parent: ListFlow | None, branch: str = ""
-    ) -> None:
+    def _add(self, steps: StepList, role: str, owner: Step | None, parent: ListFlow | None, branch: str = "") -> None:
         flow = ListFlow(steps, role, owner, parent, branch)
         self.lists.append(flow)
         self._inner[steps] = flow

@@ -18,7 +18,10 @@ from interlock.analyzer.model.nodes import Workflow
 from interlock.analyzer.model.values import Expression, Setting
 
 if TYPE_CHECKING:
+    from interlock.analyzer.graph.calls import CallGraph
     from interlock.analyzer.graph.facts import KnownFacts
+    from interlock.analyzer.graph.leases import Leases
+    from interlock.analyzer.graph.locks import LockOrder
     from interlock.analyzer.graph.scope import Scopes
     from interlock.analyzer.graph.taint import Taint
 
@@ -47,9 +50,18 @@ class Unit:
 
     @cached_property
     def facts(self) -> KnownFacts:
-        from interlock.analyzer.graph.facts import KnownFacts
+        from interlock.analyzer.graph.calls import CallGraph
+    from interlock.analyzer.graph.facts import KnownFacts
+    from interlock.analyzer.graph.leases import Leases
+    from interlock.analyzer.graph.locks import LockOrder
 
         return KnownFacts(self)
+
+    @cached_property
+    def leases(self) -> Leases:
+        from interlock.analyzer.graph.leases import Leases
+
+        return Leases(self)
 
     @cached_property
     def sites(self) -> tuple[Site, ...]:
@@ -84,6 +96,18 @@ class Program:
         from interlock.analyzer.graph.taint import Taint
 
         return Taint(self)
+
+    @cached_property
+    def calls(self) -> CallGraph:
+        from interlock.analyzer.graph.calls import CallGraph
+
+        return CallGraph(self)
+
+    @cached_property
+    def lock_order(self) -> LockOrder:
+        from interlock.analyzer.graph.locks import LockOrder
+
+        return LockOrder(self)
 
     def child(self, name: Setting[str] | None) -> Unit | None:
         """The workflow that a reference stands for: of that name, or of the one near name (IL412)."""

@@ -13,7 +13,20 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from interlock.analyzer.expressions.check import Checked, check
-from interlock.analyzer.expressions.types import BOOL, DOUBLE, DYN, INT, NULL, STRING, List, Map, Record, String, Type, one_of
+from interlock.analyzer.expressions.types import (
+    BOOL,
+    DOUBLE,
+    DYN,
+    INT,
+    NULL,
+    STRING,
+    List,
+    Map,
+    Record,
+    String,
+    Type,
+    one_of,
+)
 from interlock.analyzer.graph.flow import ListFlow
 from interlock.analyzer.graph.results import child_record, result_type, value_type
 from interlock.analyzer.graph.sites import Site

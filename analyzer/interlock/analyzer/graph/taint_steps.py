@@ -70,6 +70,7 @@ class UnitTaint:
         self.names: dict[ListFlow, dict[str, Shape]] = {}
         self.state: dict[Step, dict[str, Shape]] = {}
         self.changed = False
+        self._known_secrets: dict[bool, Shape] = {}
 
     def run(self) -> tuple[Leak, ...]:
         """Interprets the workflow until nothing changes, and gives its leaks."""
@@ -128,16 +129,24 @@ class UnitTaint:
 
     def _secrets(self, place: Place) -> Shape:
         """All secrets.  Where they may not stand that is what gets reported, and no storing."""
+        if place.params not in self._known_secrets:
+            self._known_secrets[place.params] = self._make_secrets(place.params)
+        return self._known_secrets[place.params]
+
+    def _make_secrets(self, fresh: bool) -> Shape:
         workflow = self.unit.workflow
         members: dict[str, Shape | None] = {}
+        for site in self.unit.sites:
+            for use in self.unit.uses(site.expression) if "secrets" in site.expression.source else ():
+                if use.path[0] == "secrets" and use.path[1:]:
+                    name = use.path[1]
+                    members[name] = Shape((Trace(workflow.span, "", f"secrets.{name}", None, fresh),))
         for secret in workflow.secrets:
             text = f'secret "{secret.name}" is declared here'
-            trace = Trace(secret.span, text, f"secrets.{secret.name}", None, place.params)
+            trace = Trace(secret.span, text, f"secrets.{secret.name}", None, fresh)
             members[secret.name] = Shape((trace,))
-        undeclared = Trace(workflow.span, "", "secrets", None, place.params)
-        shape = shape_of((), members, Shape((undeclared,)))
-        assert shape is not None
-        return shape
+        rest = Shape((Trace(workflow.span, "", "secrets", None, fresh),))
+        return shape_of((), members, rest) or rest
 
     def state_at(self, place: Place) -> Shape | None:
         """What the public state may carry: the results of top-level steps that may have settled."""

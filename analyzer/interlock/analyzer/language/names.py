@@ -11,15 +11,10 @@ WORKFLOW_LENGTH = 128
 
 #: Words that CEL keeps for itself, literals and operators included.
 CEL_RESERVED = frozenset(
-    (
-        "as break const continue else false for function if import in let loop namespace null package "
-        "return true var void while"
-    ).split()
+    ["as", "break", "const", "continue", "else", "false", "for", "function", "if", "import", "in", "let", "loop", "namespace", "null", "package", "return", "true", "var", "void", "while"]
 )
 ROOTS = ("inputs", "secrets", "state", "run", "lease", "index")
-CEL_TYPES = frozenset(
-    "bool bytes double dyn int list map null_type optional_type string type uint".split()
-)
+CEL_TYPES = frozenset(["bool", "bytes", "double", "dyn", "int", "list", "map", "null_type", "optional_type", "string", "type", "uint"])
 
 #: Kinds of names that stand bare in expressions.
 BARE = frozenset({"step", "result", "as"})

@@ -58,7 +58,9 @@ WORKFLOW = _shape(
     _field("workflow", Name("workflow"), "The workflow's name: how others start and run it.", required=True),
     _field("version", Text(maximum=255), "A label of the application, stored and shown with every run."),
     _field("description", Text(), "What the workflow is for, in a sentence or two."),
-    _field("inputs", MapOf("input", Nested("input", Choice(INPUT_TYPES))), "What a dispatch must or may give."),
+    _field(
+        "inputs", MapOf("input", Nested("input", Choice(INPUT_TYPES))), "What a dispatch must or may give."
+    ),
     _field("secrets", ListOf(Name("secret")), "Secrets that the host supplies at each use; never stored."),
     _field(
         "concurrency",
@@ -93,7 +95,9 @@ INPUT = _shape(
     "an input",
     "One input of a workflow; `name: string` is short for `name: {type: string}`.",
     _field("type", Choice(INPUT_TYPES), "The JSON type of the value.", required=True),
-    _field("secret", Flag(), "Whether the value is a secret: stored encrypted, never shown.", default="false"),
+    _field(
+        "secret", Flag(), "Whether the value is a secret: stored encrypted, never shown.", default="false"
+    ),
     _field("default", Any(template=False), "The value where a dispatch gives none."),
     _field("enum", ListOf(Any(template=False)), "The values that are allowed."),
     _field(
@@ -116,7 +120,9 @@ RUN_CONCURRENCY = _shape(
         "supersession key, or replace it and ask the active one to stop.",
         default="wait",
     ),
-    _field("supersession_key", Text(template=True), "Which runs can replace each other: those with an equal key."),
+    _field(
+        "supersession_key", Text(template=True), "Which runs can replace each other: those with an equal key."
+    ),
 )
 
 CONCURRENCY = _shape(
@@ -136,7 +142,12 @@ CONCURRENCY = _shape(
         default="wait",
         on=("resource",),
     ),
-    _field("branches", MapOf("branch", Nested("branch")), "Named branches that run side by side.", on=("branches",)),
+    _field(
+        "branches",
+        MapOf("branch", Nested("branch")),
+        "Named branches that run side by side.",
+        on=("branches",),
+    ),
     _field(
         "on_error",
         Choice(("fail", "collect")),
@@ -220,7 +231,9 @@ def _start(name: str, payload: str | None, result: str | None) -> Shape:
             "Whether the children are also offered this run's inputs and public state.",
             default="true",
         ),
-        _field("result_key", Name("result"), "Where the run ids go.", required=result is None, default=result),
+        _field(
+            "result_key", Name("result"), "Where the run ids go.", required=result is None, default=result
+        ),
         _field("group_key", Name("group"), "The name of the group, for a later wait."),
     )
 
@@ -236,7 +249,10 @@ _QUORUM = _field("quorum", Whole(1, "IL410"), "How many runs must complete; with
 
 def _waited_key(default: str | None) -> Field:
     return _field(
-        "result_key", Name("result"), "Where the runs' states go; without it they are merged.", default=default
+        "result_key",
+        Name("result"),
+        "Where the runs' states go; without it they are merged.",
+        default=default,
     )
 
 
@@ -288,7 +304,9 @@ WAIT_FOR_AGENT_GROUP = _shape(
 
 _MATCH = _field("match", Object(), "Values that the payload must contain.")
 _CORRELATION = _field(
-    "correlation_key", Text(), "A key whose value in the payload must equal the one in the state or the inputs."
+    "correlation_key",
+    Text(),
+    "A key whose value in the payload must equal the one in the state or the inputs.",
 )
 
 
@@ -367,7 +385,9 @@ BUDGET = _shape(
     _field("max_for_each_items", Whole(1, "IL601"), "Items of one `for_each`."),
     _field("max_state_bytes", Whole(1, "IL601"), "Bytes of the public state as canonical JSON."),
     _field("max_cost_units", Whole(1, "IL601"), "The sum of the cost of completed steps."),
-    _field("max_started_workflows", Whole(1, "IL601"), "Runs started by `start_workflows` and `start_agents`."),
+    _field(
+        "max_started_workflows", Whole(1, "IL601"), "Runs started by `start_workflows` and `start_agents`."
+    ),
 )
 
 STEP = _shape(
@@ -425,15 +445,15 @@ SHAPES: dict[str, Shape] = {
 
 _SNIPPETS = {
     "block": "id: $1\nblock: ${2:http}\nparams:\n  $0",
-    "concurrency": "id: $1\nconcurrency:\n  resource: \"$2\"\n  steps:\n    - $0",
-    "for_each": "id: $1\nfor_each:\n  items: \"{$2}\"\n  steps:\n    - $0",
+    "concurrency": 'id: $1\nconcurrency:\n  resource: "$2"\n  steps:\n    - $0',
+    "for_each": 'id: $1\nfor_each:\n  items: "{$2}"\n  steps:\n    - $0',
     "run_workflow": "id: $1\nrun_workflow:\n  workflow: $2\n  result_key: $0",
     "start_workflows": (
-        "id: $1\nstart_workflows:\n  items: \"{$2}\"\n  workflow: $3\n  payload_key: $4\n  result_key: $0"
+        'id: $1\nstart_workflows:\n  items: "{$2}"\n  workflow: $3\n  payload_key: $4\n  result_key: $0'
     ),
-    "start_agents": "id: $1\nstart_agents:\n  items: \"{$2}\"\n  workflow: $3\n  group_key: $0",
-    "wait_for_workflow": "id: $1\nwait_for_workflow:\n  workflow: \"{$2}\"\n  result_key: $0",
-    "wait_for_workflows": "id: $1\nwait_for_workflows:\n  workflows: \"{$2}\"\n  result_key: $0",
+    "start_agents": 'id: $1\nstart_agents:\n  items: "{$2}"\n  workflow: $3\n  group_key: $0',
+    "wait_for_workflow": 'id: $1\nwait_for_workflow:\n  workflow: "{$2}"\n  result_key: $0',
+    "wait_for_workflows": 'id: $1\nwait_for_workflows:\n  workflows: "{$2}"\n  result_key: $0',
     "wait_for_agents": "id: $1\nwait_for_agents: {}$0",
     "wait_for_workflow_group": "id: $1\nwait_for_workflow_group:\n  group: $2\n  result_key: $0",
     "wait_for_agent_group": "id: $1\nwait_for_agent_group:\n  group: $0",

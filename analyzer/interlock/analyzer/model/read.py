@@ -154,9 +154,7 @@ class _WorkflowReader(StepReader):
             allowed = [plain(item) for item in read.enum.value.items]
             for item in read.enum.value.items:
                 if not has_type(plain(item), read.type):
-                    self.sink.add(
-                        "IL105", item.span, f'"{read.name}" is of type {read.type}, and this value is not.'
-                    )
+                    self.sink.add("IL105", item.span, f'"{read.name}" is of type {read.type}, and this value is not.')
         if read.default is None:
             return
         value = plain(read.default.value)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from interlock.analyzer.findings import Edit, Fix, Sink
+from interlock.analyzer.findings import Edit, Fix
 from interlock.analyzer.language import fields as f
 from interlock.analyzer.language.nearest import nearest
 from interlock.analyzer.language.table import FAMILY_TITLES, KINDS, SHAPES

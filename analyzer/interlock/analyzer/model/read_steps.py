@@ -298,9 +298,7 @@ class StepReader(FieldReader):
                 continue
             steps = None
             if row := rows.rows.get("steps"):
-                steps = self.step_list(
-                    row.value, row.via, inner.span, "IL309", f'Branch "{name or ""}" has no steps.'
-                )
+                steps = self.step_list(row.value, row.via, inner.span, "IL309", f'Branch "{name or ""}" has no steps.')
             elif not rows.unknown:
                 self._empty_branch(inner)
             branches.append(Branch(name or "", inner.span, steps, self.object(rows, "outputs")))

@@ -23,9 +23,9 @@ from interlock.analyzer.model.values import (
     Value,
 )
 from interlock.analyzer.source.text import Span
+from interlock.analyzer.syntax.locate import locate
 from interlock.analyzer.syntax.nodes import Alias, Mapping, Node, Scalar, Sequence
 from interlock.analyzer.syntax.resolve import MERGE_MESSAGE, pairs
-from interlock.analyzer.syntax.locate import locate
 
 LARGEST = 2**63
 
@@ -183,9 +183,7 @@ class ValueReader:
                 return None
             return leaf
         if isinstance(data, float) and (data != data or data in (float("inf"), float("-inf"))):
-            self.sink.add(
-                "IL105", found.span, f'"{node.value}" is no JSON number, and every value must be JSON.'
-            )
+            self.sink.add("IL105", found.span, f'"{node.value}" is no JSON number, and every value must be JSON.')
             return None
         if isinstance(data, int) and not isinstance(data, bool) and not -LARGEST <= data < LARGEST:
             data = float(data)
@@ -240,9 +238,7 @@ class ValueReader:
             self.wrong(found, title, "a block name, written out")
             return None
         if not isinstance(node.data, str):
-            self.sink.add(
-                "IL106", found.span, f"{title} takes a {TITLES.get(kind, kind)}, not {describe(node)}."
-            )
+            self.sink.add("IL106", found.span, f"{title} takes a {TITLES.get(kind, kind)}, not {describe(node)}.")
             return None
         why = name_problem(kind, node.value)
         if why is not None:
@@ -263,9 +259,7 @@ class ValueReader:
                 return None
             leaf = "".join(part for part in cut.parts if isinstance(part, str)) if not cut.problems else leaf
         if maximum is not None and len(leaf) > maximum:
-            self.sink.add(
-                "IL105", found.span, f"{title} takes at most {maximum} characters, and this has {len(leaf)}."
-            )
+            self.sink.add("IL105", found.span, f"{title} takes at most {maximum} characters, and this has {len(leaf)}.")
             return None
         return leaf
 
@@ -303,7 +297,11 @@ class ValueReader:
             return data
         if kind.code == "IL105":
             if isinstance(data, int) and not isinstance(data, bool):
-                self.sink.add("IL105", found.span, f"{title} takes a whole number of at least {kind.minimum}, not {data}.")
+                self.sink.add(
+                    "IL105",
+                    found.span,
+                    f"{title} takes a whole number of at least {kind.minimum}, not {data}.",
+                )
             else:
                 self.wrong(found, title, f"a whole number of at least {kind.minimum}")
             return None

@@ -9,8 +9,8 @@ import msgspec
 
 from interlock.analyzer.expressions.ast import Node as Expr
 from interlock.analyzer.source.text import Span
-from interlock.analyzer.syntax.nodes import Plain, Scalar
 from interlock.analyzer.syntax.locate import locate
+from interlock.analyzer.syntax.nodes import Plain, Scalar
 
 T = TypeVar("T")
 

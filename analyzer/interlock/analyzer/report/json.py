@@ -22,9 +22,7 @@ def as_json(one: Diagnostic) -> dict[str, object]:
         "column": one.column,
         "end_line": one.end_line,
         "end_column": one.end_column,
-        "related": [
-            {"message": r.message, "file": r.file, "line": r.line, "column": r.column} for r in one.related
-        ],
+        "related": [{"message": r.message, "file": r.file, "line": r.line, "column": r.column} for r in one.related],
         "fix": None if one.fix is None else _fix(one.fix),
     }
 

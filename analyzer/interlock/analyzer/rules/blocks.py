@@ -163,7 +163,10 @@ class _Params:
     def _list(self, value: ListValue, schema: dict[str, Any], path: tuple[str | int, ...], key: Span) -> None:
         least = schema.get("minItems")
         if isinstance(least, int) and len(value.items) < least:
-            self.say(value.span, f"{self.title(path)} takes at least {least} items, and this has {len(value.items)}.")
+            self.say(
+                value.span,
+                f"{self.title(path)} takes at least {least} items, and this has {len(value.items)}.",
+            )
         for number, item in enumerate(value.items):
             self.value(item, schema.get("items"), (*path, number), key)
 
@@ -215,7 +218,9 @@ def _equal(one: object, other: object) -> bool:
 
 
 def _names(kind: Any) -> list[str]:
-    return [kind] if isinstance(kind, str) else [k for k in kind if isinstance(k, str)] if isinstance(kind, list) else []
+    return (
+        [kind] if isinstance(kind, str) else [k for k in kind if isinstance(k, str)] if isinstance(kind, list) else []
+    )
 
 
 def _matches(data: object, kind: Any) -> bool:

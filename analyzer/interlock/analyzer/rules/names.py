@@ -7,14 +7,15 @@ from interlock.analyzer.graph.flow import ListFlow
 from interlock.analyzer.graph.program import Program, Unit
 from interlock.analyzer.graph.scope import result_name
 from interlock.analyzer.model.nodes import ForEach, SignalWait, StartWorkflows, Step
+from interlock.analyzer.model.values import Setting
 from interlock.analyzer.source.text import Span
 
 
 def step_ids(unit: Unit, sink: Sink) -> None:
     """IL108: an id used twice in its list, or one that hides a name of a list around it."""
+    names = _Names()
     for flow in unit.flow.lists:
         seen: dict[str, Step] = {}
-        outer = _outer_ids(flow)
         for step in flow.steps:
             if not step.id:
                 continue
@@ -24,7 +25,7 @@ def step_ids(unit: Unit, sink: Sink) -> None:
                 sink.add("IL108", step.id_span, f'The id "{step.id}" is used twice in this list.', related=related)
                 continue
             seen[step.id] = step
-            hidden = outer.get(step.id)
+            hidden = names.outer(flow, step.id)
             if hidden is not None:
                 related = (Related(hidden, f'the outer "{step.id}"'),)
                 sink.add(
@@ -36,23 +37,36 @@ def step_ids(unit: Unit, sink: Sink) -> None:
                 )
 
 
-def _outer_ids(flow: ListFlow) -> dict[str, Span]:
-    """Names that lists around a list define: step ids, result keys, and the names of items."""
-    names: dict[str, Span] = {}
-    current: ListFlow | None = flow
-    while current is not None and current.owner is not None:
-        kind = current.owner.kind
-        if isinstance(kind, ForEach):
-            names.setdefault(kind.as_name, kind.as_field.span if kind.as_field else kind.key)
-        current = current.parent
-        if current is not None:
-            for step in current.steps:
+class _Names:
+    """The names that each list defines: step ids and result keys; looked up from a list outwards."""
+
+    def __init__(self) -> None:
+        self._own: dict[ListFlow, dict[str, Span]] = {}
+
+    def own(self, flow: ListFlow) -> dict[str, Span]:
+        known = self._own.get(flow)
+        if known is None:
+            known = {}
+            for step in flow.steps:
                 if step.id:
-                    names.setdefault(step.id, step.id_span)
+                    known.setdefault(step.id, step.id_span)
                 key = result_name(step)
                 if key is not None and key != step.id:
-                    names.setdefault(key, _key_span(step))
-    return names
+                    known.setdefault(key, _key_span(step))
+            self._own[flow] = known
+        return known
+
+    def outer(self, flow: ListFlow, name: str) -> Span | None:
+        """Where a list around this one, or a ``for_each``, defines a name."""
+        current: ListFlow | None = flow
+        while current is not None and current.owner is not None:
+            kind = current.owner.kind
+            if isinstance(kind, ForEach) and kind.as_name == name:
+                return kind.as_field.span if kind.as_field else kind.key
+            current = current.parent
+            if current is not None and (found := self.own(current).get(name)) is not None:
+                return found
+        return None
 
 
 def _key_span(step: Step) -> Span:
@@ -63,21 +77,23 @@ def _key_span(step: Step) -> Span:
 
 def collisions(unit: Unit, sink: Sink) -> None:
     """IL214: result keys, names of items and group keys that are taken."""
+    names = _Names()
     for flow in unit.flow.lists:
         if flow.role == "handler":
             continue
         ids = {step.id: step.id_span for step in flow.steps if step.id}
-        outer = _outer_ids(flow)
         keys: dict[str, Span] = {}
         groups: dict[str, Span] = {}
         for step in flow.steps:
             key = result_name(step)
             if key is not None and (key != step.id or _has_key(step)):
-                _result_key(key, step, {**outer, **ids}, keys, sink)
-            if isinstance(step.kind, ForEach):
-                _item_name(step.kind, {**outer, **ids}, sink)
-            if isinstance(step.kind, StartWorkflows) and step.kind.group_key is not None:
-                _group_key(step.kind, groups, sink)
+                _result_key(key, step, ids.get(key) or names.outer(flow, key), keys, sink)
+            kind = step.kind
+            if isinstance(kind, ForEach) and kind.as_field is not None:
+                name = kind.as_field.value
+                _item_name(kind.as_field, ids.get(name) or names.outer(flow, name), sink)
+            if isinstance(kind, StartWorkflows) and kind.group_key is not None:
+                _group_key(kind, groups, sink)
 
 
 def _has_key(step: Step) -> bool:
@@ -87,14 +103,12 @@ def _has_key(step: Step) -> bool:
     )
 
 
-def _result_key(key: str, step: Step, visible: dict[str, Span], keys: dict[str, Span], sink: Sink) -> None:
+def _result_key(key: str, step: Step, taken: Span | None, keys: dict[str, Span], sink: Sink) -> None:
     span = _key_span(step)
     where = f'"{key}"' if getattr(step.kind, "result_key_field", None) else f'"{key}", the default result key,'
-    if key in visible:
-        related = (Related(visible[key], f'"{key}" is a name already here'),)
-        sink.add(
-            "IL214", span, f"The result key {where} is the name of a step or an item.", related=related
-        )
+    if taken is not None:
+        related = (Related(taken, f'"{key}" is a name already here'),)
+        sink.add("IL214", span, f"The result key {where} is the name of a step or an item.", related=related)
     elif key in keys:
         related = (Related(keys[key], f'"{key}" is written first here'),)
         sink.add(
@@ -108,15 +122,14 @@ def _result_key(key: str, step: Step, visible: dict[str, Span], keys: dict[str, 
         keys[key] = span
 
 
-def _item_name(kind: ForEach, visible: dict[str, Span], sink: Sink) -> None:
+def _item_name(name: Setting[str], taken: Span | None, sink: Sink) -> None:
     """A written ``as``; the default ``item`` may hide the ``item`` of a ``for_each`` around it."""
-    name = kind.as_field
-    if name is not None and name.value in visible:
+    if taken is not None:
         sink.add(
             "IL214",
             name.span,
             f'The item name "{name.value}" is a name that can be seen here already.',
-            related=(Related(visible[name.value], f'"{name.value}" is a name already here'),),
+            related=(Related(taken, f'"{name.value}" is a name already here'),),
         )
 
 

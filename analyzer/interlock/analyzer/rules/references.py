@@ -100,8 +100,7 @@ def _export(owner: Step, name: str) -> tuple[str, str]:
     if isinstance(kind, Branches):
         return (
             f'a branch of "{owner.id}"',
-            f'Give the branch an output that reads it, and read that: '
-            f'{{{owner.id}.branches.BRANCH.output.{name}}}.',
+            f"Give the branch an output that reads it, and read that: {{{owner.id}.branches.BRANCH.output.{name}}}.",
         )
     if isinstance(kind, Section):
         return (

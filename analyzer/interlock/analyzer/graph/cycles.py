@@ -1,0 +1,68 @@
+"""Which nodes of a graph lie on a cycle, asked so that graphs without one cost next to nothing.
+
+networkx is imported only where a cycle is left after what can lie on none was taken away: its
+import costs more than checking a file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Set
+
+
+def components(successors: Mapping[int, Set[int]]) -> list[set[int]]:
+    """The sets of nodes that can reach each other, as far as a cycle leads through them.
+
+    A node alone counts where it is its own successor.  The order is that of the smallest nodes.
+    """
+    left = _peel({node: set(targets) for node, targets in successors.items()})
+    if not left:
+        return []
+    import networkx
+
+    graph = networkx.DiGraph()
+    for node, targets in left.items():
+        graph.add_edges_from((node, target) for target in targets)
+    found = [set(part) for part in networkx.strongly_connected_components(graph)]
+    found = [part for part in found if len(part) > 1 or any(node in left[node] for node in part)]
+    return sorted(found, key=min)
+
+
+def shortest_path(successors: Mapping[int, Set[int]], start: int, goal: int) -> list[int] | None:
+    """The nodes of a shortest way from ``start`` to ``goal``, both included; None where none leads."""
+    import networkx
+
+    graph = networkx.DiGraph()
+    graph.add_nodes_from((start, goal))
+    for node in sorted(successors):
+        graph.add_edges_from((node, target) for target in sorted(successors[node]))
+    try:
+        path: list[int] = networkx.shortest_path(graph, start, goal)
+    except networkx.NetworkXNoPath:
+        return None
+    return path
+
+
+def _peel(graph: dict[int, set[int]]) -> dict[int, set[int]]:
+    """The graph without the nodes that no edge enters or none leaves, again and again."""
+    entering: dict[int, set[int]] = {}
+    for node, targets in graph.items():
+        for target in targets:
+            entering.setdefault(target, set()).add(node)
+    for node in entering:
+        graph.setdefault(node, set())
+    todo = [node for node in graph if not graph[node] or not entering.get(node)]
+    while todo:
+        node = todo.pop()
+        targets = graph.pop(node, None)
+        if targets is None:
+            continue
+        for target in targets:
+            entering[target].discard(node)
+            if not entering[target] and target in graph:
+                todo.append(target)
+        for source in entering.pop(node, ()):
+            if source in graph:
+                graph[source].discard(node)
+                if not graph[source]:
+                    todo.append(source)
+    return graph
