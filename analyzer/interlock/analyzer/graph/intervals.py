@@ -198,15 +198,12 @@ class Bounds:
         parts: list[Part] = []
         at = end
         while at in came:
-            number, edge = came[at]
-            step = flow.steps[number]
-            path.append(Part(step, self._edge(flow, number, edge) or 0))
+            at, edge = came[at]
+            step = flow.steps[at]
+            path.append(Part(step, self._edge(flow, at, edge) or 0))
             if not edge.skipped and self.quantity != "state_bytes":
                 least = self.step(step)
                 parts[:0] = least.parts if least is not None else ()
-            at = number
-            if at == 0:
-                break
         path.reverse()
         return Least(amount, tuple(path), tuple(parts))
 
@@ -331,17 +328,11 @@ class Bounds:
             return max(weights.values(), default=0)
         if any(weights.get(number, 0) for loop in flow.loops for number in loop.members):
             return INFINITE
-        inside = {number: loop.members for loop in flow.loops for number in loop.members}
         known: dict[int, float] = {END: 0}
-        order = _after_targets(flow)
-        for number in order:
-            ways = [known.get(edge.target, 0) for edge in flow.edges[number]]
-            known[number] = weights.get(number, 0) + max(ways, default=0)
-        # What stands after a loop can follow each of its members.
-        for members in inside.values():
-            best = max(known[number] for number in members)
-            known.update(dict.fromkeys(members, best))
-        return max((known[number] for number in flow.reachable), default=0)
+        for number, targets in _in_order(flow):
+            known[number] = weights.get(number, 0) + max((known[target] for target in targets), default=0)
+        # A loop's first member stands for it, and 0 is first wherever it is a member.
+        return known.get(0, 0)
 
     def _greatest_step(self, step: Step) -> float:
         kind = step.kind
@@ -379,19 +370,25 @@ class Bounds:
         return own + count * inner
 
 
-def _after_targets(flow: ListFlow) -> list[int]:
-    """The reachable steps, each after the steps it leads to, as far as there is no loop."""
-    order: list[int] = []
+def _in_order(flow: ListFlow) -> list[tuple[int, list[int]]]:
+    """The reachable steps with what they lead to, targets first; a loop stands as its first member."""
+    stands = {number: min(loop.members) for loop in flow.loops for number in loop.members}
+    targets: dict[int, list[int]] = {}
+    for number in sorted(flow.reachable):
+        here = targets.setdefault(stands.get(number, number), [])
+        ways = (stands.get(edge.target, edge.target) for edge in flow.edges[number])
+        here.extend(way for way in ways if way != stands.get(number, number))
+    order: list[tuple[int, list[int]]] = []
     seen: set[int] = set()
     todo: list[tuple[int, bool]] = [(0, False)] if flow.steps else []
     while todo:
         number, ready = todo.pop()
         if ready:
-            order.append(number)
+            order.append((number, targets[number]))
         elif number not in seen:
             seen.add(number)
             todo.append((number, True))
-            todo.extend((edge.target, False) for edge in flow.edges[number] if edge.target != END)
+            todo.extend((target, False) for target in targets[number] if target != END)
     return order
 
 

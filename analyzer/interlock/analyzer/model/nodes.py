@@ -69,7 +69,10 @@ class RunConcurrency(msgspec.Struct, frozen=True, eq=False):
 
 
 class Budget(msgspec.Struct, frozen=True, eq=False):
-    """The budgets of section 10; each None where it is not limited."""
+    """The budgets of section 10; each None where it is not limited.
+
+    ``fields`` are the keys that were written, those with a wrong value (IL601) among them.
+    """
 
     key: Span
     max_transitions: Setting[int] | None = None
@@ -77,6 +80,7 @@ class Budget(msgspec.Struct, frozen=True, eq=False):
     max_state_bytes: Setting[int] | None = None
     max_cost_units: Setting[int] | None = None
     max_started_workflows: Setting[int] | None = None
+    fields: dict[str, Span] = {}
 
 
 class Retry(msgspec.Struct, frozen=True, eq=False):
@@ -106,9 +110,12 @@ class Retry(msgspec.Struct, frozen=True, eq=False):
 
 
 class Compensate(msgspec.Struct, frozen=True, eq=False):
+    """What undoes a step.  ``fields`` are the keys that were written."""
+
     key: Span
     block: Setting[str] | None
     params: Setting[MapValue] | None
+    fields: dict[str, Span] = {}
 
 
 class BlockCall(msgspec.Struct, frozen=True, eq=False):

@@ -225,7 +225,7 @@ class _WorkflowReader(StepReader):
         if inner is None:
             return None
         simple: Any = self.simple
-        return Budget(inner.key, *(simple(inner, name) for name in BUDGET.fields))
+        return Budget(inner.key, *(simple(inner, name) for name in BUDGET.fields), fields=inner.keys)
 
 
 def _same(one: object, other: object) -> bool:
