@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
 
-from interlock.analyzer.expressions.ast import Logic, Node, Unary
-from interlock.analyzer.expressions.paths import NOTHING, Guard, facts
+from interlock.analyzer.expressions.ast import Binary, Has, Logic, Node, Unary
+from interlock.analyzer.expressions.paths import NOTHING, Guard, facts, path_of
 from interlock.analyzer.expressions.uses import canonical, uses
 from interlock.analyzer.graph.flow import Edge, ListFlow
 from interlock.analyzer.graph.scope import result_name
@@ -24,11 +24,15 @@ if TYPE_CHECKING:
 
 
 class Held(msgspec.Struct, frozen=True):
-    """A part of a condition, word for word, and whether it was true; ``roots`` are the names it reads."""
+    """A part of a condition, word for word, and whether it was true; ``roots`` are the names it reads.
+
+    ``same`` is the guard that says just the same, where there is one.
+    """
 
     text: str
     truth: bool
     roots: frozenset[str]
+    same: Guard | None = None
 
 
 Fact: TypeAlias = Guard | Held
@@ -69,7 +73,26 @@ def _parts(tree: Node, truth: bool) -> list[Held]:
     if isinstance(tree, Unary) and tree.op == "!":
         return _parts(tree.operand, truth if tree.count % 2 == 0 else not truth)
     roots = frozenset(use.path[0] for use in uses(tree))
-    return [Held(canonical(tree), truth, roots)]
+    return [Held(canonical(tree), truth, roots, _guard(tree, truth))]
+
+
+def _guard(tree: Node, truth: bool) -> Guard | None:
+    """The guard that a simple condition is: a path, a comparison of one with a literal, ``has``."""
+    if isinstance(tree, Binary) and tree.op in ("==", "!="):
+        path = path_of(tree.left) or path_of(tree.right)
+        kinds: tuple[str, ...] = ("equals", "not_null")
+    elif isinstance(tree, Has):
+        path = path_of(tree.arg)
+        kinds = ("has",)
+    else:
+        path = path_of(tree)
+        kinds = ("truthy",)
+    if path is None:
+        return None
+    for guard in facts(tree, truth, NOTHING) or ():
+        if guard.path == path.names and guard.kind in kinds:
+            return guard
+    return None
 
 
 def own_condition(step: Step) -> Facts:
@@ -80,7 +103,7 @@ def own_condition(step: Step) -> Facts:
 def implied(wanted: Facts, known: Facts) -> bool:
     """Whether every part of a condition is among the known facts."""
     parts = [fact for fact in wanted if isinstance(fact, Held)]
-    return bool(parts) and all(part in known for part in parts)
+    return bool(parts) and all(part in known or (part.same is not None and part.same in known) for part in parts)
 
 
 class KnownFacts:

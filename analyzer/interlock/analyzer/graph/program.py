@@ -50,10 +50,7 @@ class Unit:
 
     @cached_property
     def facts(self) -> KnownFacts:
-        from interlock.analyzer.graph.calls import CallGraph
-    from interlock.analyzer.graph.facts import KnownFacts
-    from interlock.analyzer.graph.leases import Leases
-    from interlock.analyzer.graph.locks import LockOrder
+        from interlock.analyzer.graph.facts import KnownFacts
 
         return KnownFacts(self)
 

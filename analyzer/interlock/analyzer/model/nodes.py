@@ -161,7 +161,10 @@ class Branches(msgspec.Struct, frozen=True, eq=False):
 
 
 class Section(msgspec.Struct, frozen=True, eq=False):
-    """``concurrency`` with ``resource``: a section, or an empty claim (sections 6.3, 6.4)."""
+    """``concurrency`` with ``resource``: a section, or an empty claim (sections 6.3, 6.4).
+
+    ``unsure`` says that it may have steps that could not be read, which was reported.
+    """
 
     key: Span
     resource: Setting[Value] | None
@@ -172,6 +175,7 @@ class Section(msgspec.Struct, frozen=True, eq=False):
     steps: StepList | None = None
     outputs: Setting[MapValue] | None = None
     fields: dict[str, Span] = {}
+    unsure: bool = False
 
     @property
     def limit(self) -> int:

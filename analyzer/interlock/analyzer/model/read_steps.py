@@ -328,6 +328,7 @@ class StepReader(FieldReader):
             else:
                 value = self.template_text(found, '"resource"')
                 resource = None if value is None else Setting(value, row.key, found.span)
+        steps = self._section_steps(rows)
         return Section(
             key,
             resource,
@@ -335,10 +336,19 @@ class StepReader(FieldReader):
             self.simple(rows, "on_busy"),  # type: ignore[arg-type]
             self.simple(rows, "lifetime"),  # type: ignore[arg-type]
             self.simple(rows, "protected"),  # type: ignore[arg-type]
-            self._section_steps(rows),
+            steps,
             self.object(rows, "outputs"),
             rows.keys,
+            (steps is None or not steps.steps) and self._may_have_steps(rows),
         )
+
+    def _may_have_steps(self, rows: Rows) -> bool:
+        """Whether something was written that is no readable list of steps, but may be meant as one."""
+        pair = self.found(rows, "steps")
+        if pair is None:
+            return rows.unknown or "steps" in rows.rows
+        node = pair[1].node
+        return bool(node.items) if isinstance(node, Sequence) else not isinstance(node, Scalar) or node.data is not None
 
     def _plain_kind(self, name: str, key: Span, rows: Rows) -> Kind:
         if name == "for_each":
@@ -443,7 +453,7 @@ class StepReader(FieldReader):
         pair = self.found(rows, "names")
         if pair is None:
             return ()
-        row, found = pair
+        _, found = pair
         node = found.node
         if not isinstance(node, Sequence) or not node.items:
             self.wrong(found, '"names"', "a list of signal names")
@@ -488,7 +498,7 @@ class StepReader(FieldReader):
         if rows is None:
             return None
         block: Any = self.simple(rows, "block")
-        return Compensate(rows.key, block, self.object(rows, "params"))
+        return Compensate(rows.key, block, self.object(rows, "params"), rows.keys)
 
     def _next(self, rows: Rows) -> Setting[str | Template] | None:
         pair = self.found(rows, "next")

@@ -34,12 +34,15 @@ _TYPES: dict[str, str] = {
 def blocks(unit: Unit, sink: Sink) -> None:
     for step in unit.flow.steps():
         if isinstance(step.kind, BlockCall):
-            _call(unit, step.kind.block, step.kind.params, sink)
+            _call(unit, step.kind.block, step.kind.params, "params" in step.fields, sink)
         if step.compensate is not None:
-            _call(unit, step.compensate.block, step.compensate.params, sink)
+            undo = step.compensate
+            _call(unit, undo.block, undo.params, "params" in undo.fields, sink)
 
 
-def _call(unit: Unit, block: Setting[str] | None, params: Setting[MapValue] | None, sink: Sink) -> None:
+def _call(
+    unit: Unit, block: Setting[str] | None, params: Setting[MapValue] | None, written: bool, sink: Sink
+) -> None:
     if block is None:
         return
     known = unit.program.blocks
@@ -57,10 +60,10 @@ def _call(unit: Unit, block: Setting[str] | None, params: Setting[MapValue] | No
     if spec is None:
         return
     judge = _Params(unit.scopes, sink, spec)
-    if params is None:
+    if params is not None:
+        judge.value(params.value, spec.params, (), params.key)
+    elif not written:
         judge.missing(spec.params, (), block.key, set())
-        return
-    judge.value(params.value, spec.params, (), params.key)
 
 
 class _Params:
@@ -118,10 +121,8 @@ class _Params:
     def _any_of(self, value: Value, options: Any, path: tuple[str | int, ...], key: Span) -> None:
         if not isinstance(options, list):
             return
-        from interlock.analyzer.findings import Sink as Trial
-
         for option in options:
-            trial = Trial()
+            trial = Sink()
             _Params(self.scopes, trial, self.spec).value(value, option, path, key)
             if not trial.findings():
                 return
