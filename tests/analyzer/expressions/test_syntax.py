@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interlock.analyzer.expressions import ast
-from interlock.analyzer.expressions.syntax import parse
+from interlock.analyzer.expressions.syntax import parse, too_deep
 
 
 def tree(text: str) -> ast.Node:
@@ -137,3 +137,20 @@ def test_parsing_is_total(words: list[str]) -> None:
             assert child.end <= node.end
     for problem in parsed.problems:
         assert 0 <= problem.start <= problem.end <= len(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["a" + ".b" * 5000 + " +", "!-" * 5000 + "a", "(" * 5000, "[" * 5000 + "1", "a?" * 5000, "f(" * 5000, "{1:" * 5000],
+)
+def test_no_text_is_too_deep_for_us(text: str) -> None:
+    parsed = parse(text)
+    assert [problem.code for problem in parsed.problems] == ["IL201"]
+    assert not too_deep(parsed.tree)
+
+
+def test_leading_zeros_are_no_size() -> None:
+    node = tree("0" * 5000 + "7")
+    assert isinstance(node, ast.Literal)
+    assert node.value == 7
+    assert parse("9" * 5000).problems != ()

@@ -111,9 +111,7 @@ def unknown_method(checker: Checker, node: Call) -> Type:
     macro = MACROS.get(name)
     if macro is not None and macro.receiver:
         message = f"{name}() is not used so: it takes the name of the item and what to do with it"
-        checker.report(
-            "IL206", node.name_start, node.end, message, f"write {macro.signatures[0].split(' ->')[0]}"
-        )
+        checker.report("IL206", node.name_start, node.end, message, f"write {macro.signatures[0].split(' ->')[0]}")
         return DYN
     message = f'there is no method "{name}"'
     hint: str | None = None
@@ -209,14 +207,10 @@ def extremum(args: list[Type]) -> Type:
     return one_of(args) if not any(isinstance(arg, (List, OneOf)) for arg in args) else DYN
 
 
-def bad_call(
-    checker: Checker, node: Call, function: Function, receiver: Type | None, args: list[Type]
-) -> None:
+def bad_call(checker: Checker, node: Call, function: Function, receiver: Type | None, args: list[Type]) -> None:
     name = function.name
     suited = [
-        overload
-        for overload in function.overloads
-        if receiver is None or fits(receiver, overload.receiver or DYN, {})
+        overload for overload in function.overloads if receiver is None or fits(receiver, overload.receiver or DYN, {})
     ]
     if not suited:
         owners = one_of([overload.receiver or DYN for overload in function.overloads])
@@ -224,11 +218,7 @@ def bad_call(
         assert node.target is not None
         checker.report("IL206", node.target.start, node.target.end, message, _conversion(owners, receiver))
         return
-    counted = [
-        (overload, formals)
-        for overload in suited
-        if (formals := formals_for(overload, len(args))) is not None
-    ]
+    counted = [(overload, formals) for overload in suited if (formals := formals_for(overload, len(args))) is not None]
     if not counted:
         forms = " or ".join(signature(name, overload).split(" ->")[0] for overload in suited[:3])
         count = f"{len(args)} argument{'' if len(args) == 1 else 's'}" if args else "no arguments"

@@ -141,9 +141,7 @@ class Checker:
         if name in _OTHER_WORDS:
             word = _OTHER_WORDS[name]
             fix = (start, node.end, word)
-            self.report(
-                "IL202", start, node.end, f'"{name}" is not a value of an expression', f'write "{word}"', fix
-            )
+            self.report("IL202", start, node.end, f'"{name}" is not a value of an expression', f'write "{word}"', fix)
             return BOOL if word != "null" else NULL
         candidates = (*self.locals, *self.scope.names())
         near = nearest(name, candidates)
@@ -264,9 +262,7 @@ class Checker:
             message = f"this map has {'string' if isinstance(operand, Record) else 'other'} keys, and this is"
             self.report("IL206", node.index.start, node.index.end, f"{message} {describe(index)}")
         else:
-            hint = (
-                "use charAt() or substring() for a part of a string" if isinstance(operand, String) else None
-            )
+            hint = "use charAt() or substring() for a part of a string" if isinstance(operand, String) else None
             message = f"only lists and maps are indexed, and this is {describe(operand)}"
             self.report("IL206", node.operand.start, node.operand.end, message, hint)
 
@@ -433,14 +429,10 @@ class Checker:
         return List(item) if name == "filter" else BOOL
 
     def optional_body(self, node: Comprehension, target: Type) -> Type:
-        items = [
-            t.of if isinstance(t, Optional) else t for t in options(target) if isinstance(t, (Dyn, Optional))
-        ]
+        items = [t.of if isinstance(t, Optional) else t for t in options(target) if isinstance(t, (Dyn, Optional))]
         if not items:
             message = f"{node.name}() is for optional values, and this is {describe(target)}"
-            self.report(
-                "IL206", node.target.start, node.target.end, message, "read the member with .? to get one"
-            )
+            self.report("IL206", node.target.start, node.target.end, message, "read the member with .? to get one")
         body = self.within(node.variable.name, one_of(items), node.args[0])
         if node.name == "optMap":
             return Optional(body)
@@ -471,9 +463,7 @@ class Checker:
 
     def optional_entry(self, node: Node) -> Type:
         type = self.infer(node)
-        found = [
-            t.of if isinstance(t, Optional) else t for t in options(type) if isinstance(t, (Dyn, Optional))
-        ]
+        found = [t.of if isinstance(t, Optional) else t for t in options(type) if isinstance(t, (Dyn, Optional))]
         if not found:
             message = f'"?" takes an optional value, and this is {describe(type)}'
             self.report("IL206", node.start, node.end, message, 'leave out the "?"')
@@ -481,10 +471,7 @@ class Checker:
         return one_of(found)
 
     def list_literal(self, node: ListLiteral) -> Type:
-        types = [
-            self.optional_entry(item.value) if item.optional else self.infer(item.value)
-            for item in node.items
-        ]
+        types = [self.optional_entry(item.value) if item.optional else self.infer(item.value) for item in node.items]
         return List(one_of(types))
 
     def map_literal(self, node: MapLiteral) -> Type:
@@ -500,9 +487,7 @@ class Checker:
             keys.append(key_type)
             values.append(value)
             if not ops.may_be(key_type, *ops.KEYS):
-                message = (
-                    f"a key of a map is a string, an integer or a boolean, and this is {describe(key_type)}"
-                )
+                message = f"a key of a map is a string, an integer or a boolean, and this is {describe(key_type)}"
                 self.report("IL206", key.start, key.end, message)
             if isinstance(key, Literal):
                 if (key.kind, key.value) in seen:
@@ -532,11 +517,7 @@ def _element(owner: Type, index: Type, literal: Literal | None) -> Type | None:
         return owner.item if ops.may_be(index, Int, Uint, Double) else None
     if isinstance(owner, Map):
         numeric = isinstance(index, (Int, Uint, Double)) and ops.may_be(owner.key, Int, Uint)
-        same = any(
-            ops.may_be(owner.key, option.__class__)
-            for option in options(index)
-            if isinstance(option, ops.KEYS)
-        )
+        same = any(ops.may_be(owner.key, option.__class__) for option in options(index) if isinstance(option, ops.KEYS))
         return owner.value if numeric or same or ops.may_be(index) else None
     if isinstance(owner, Record):
         if literal is not None and literal.kind == "string":

@@ -214,22 +214,16 @@ _METHODS = (
 MACROS: dict[str, Macro] = {
     macro.name: macro
     for macro in (
-        Macro(
-            "has", False, ("has(x.member) -> bool",), "Whether the member is there; fails where x is null."
-        ),
+        Macro("has", False, ("has(x.member) -> bool",), "Whether the member is there; fails where x is null."),
         Macro("all", True, ("list.all(x, bool) -> bool",), "Whether the condition holds for every element."),
-        Macro(
-            "exists", True, ("list.exists(x, bool) -> bool",), "Whether the condition holds for an element."
-        ),
+        Macro("exists", True, ("list.exists(x, bool) -> bool",), "Whether the condition holds for an element."),
         Macro(
             "exists_one",
             True,
             ("list.exists_one(x, bool) -> bool",),
             "Whether it holds for exactly one element.",
         ),
-        Macro(
-            "filter", True, ("list.filter(x, bool) -> list",), "The elements for which the condition holds."
-        ),
+        Macro("filter", True, ("list.filter(x, bool) -> list",), "The elements for which the condition holds."),
         Macro(
             "map",
             True,

@@ -13,10 +13,8 @@ from interlock.analyzer.expressions import lexer
 from interlock.analyzer.expressions.ast import (
     Binary,
     Call,
-    Comprehension,
     Entry,
     Field,
-    Has,
     Ident,
     Index,
     Item,
@@ -32,18 +30,14 @@ from interlock.analyzer.expressions.ast import (
     Unary,
     children,
 )
+from interlock.analyzer.expressions.macros import MACROS, expand
 from interlock.analyzer.expressions.problem import Problem
 
 MAX_DEPTH = 32
 """Levels of nesting that the runtime's parser takes, the expression itself being the first."""
 
 _RELATIONS = frozenset({"<", "<=", ">", ">=", "==", "!=", "in"})
-_BINDING = {
-    **dict.fromkeys(("all", "exists", "exists_one", "filter", "optMap", "optFlatMap"), (2,)),
-    "map": (2, 3),
-}
 _CLOSERS = frozenset({")", "]", "}"})
-_NOT_NUMERIC = frozenset({"string", "bytes", "bool", "null"})
 
 
 class Parsed(msgspec.Struct, frozen=True, eq=False):
@@ -60,8 +54,8 @@ def parse(text: str, start: int = 0, end: int | None = None) -> Parsed:
     tree = parser.whole()
     problems = tuple(parser.problems)
     # Each level takes two characters at the least, so short texts need no measuring.
-    if not problems and stop - start > 2 * MAX_DEPTH - 2 and too_deep(tree):
-        problems = (_too_deep(tree.start, tree.end),)
+    if stop - start > 2 * MAX_DEPTH - 2 and too_deep(tree):
+        problems = problems or (_too_deep(tree.start, tree.end),)
         tree = Missing(tree.start, tree.end)
     return Parsed(tree, problems)
 
@@ -253,9 +247,7 @@ class _Parser:
             at = self.at
             self.at += 1
             right = self.sum()
-            node = Binary(
-                min(start, node.start), self.last_end(), op, node, right, self.starts[at], self.ends[at]
-            )
+            node = Binary(min(start, node.start), self.last_end(), op, node, right, self.starts[at], self.ends[at])
         return node
 
     def sum(self) -> Node:
@@ -265,9 +257,7 @@ class _Parser:
             at = self.at
             self.at += 1
             right = self.product()
-            node = Binary(
-                min(start, node.start), self.last_end(), op, node, right, self.starts[at], self.ends[at]
-            )
+            node = Binary(min(start, node.start), self.last_end(), op, node, right, self.starts[at], self.ends[at])
         return node
 
     def product(self) -> Node:
@@ -277,9 +267,7 @@ class _Parser:
             at = self.at
             self.at += 1
             right = self.unary()
-            node = Binary(
-                min(start, node.start), self.last_end(), op, node, right, self.starts[at], self.ends[at]
-            )
+            node = Binary(min(start, node.start), self.last_end(), op, node, right, self.starts[at], self.ends[at])
         return node
 
     def unary(self) -> Node:
@@ -303,7 +291,9 @@ class _Parser:
                 '"!" and "-" cannot stand next to each other',
                 "put the inner one into parentheses",
             )
-            operand = self.unary()
+            while self.kinds[self.at] in ("!", "-"):
+                self.at += 1
+            operand = self.member()
         else:
             operand = self.member()
         return Unary(self.starts[at], self.last_end(), op, count, operand)
@@ -381,10 +371,8 @@ class _Parser:
                 args.append(self.expression())
         self.close(")")
         end = self.last_end()
-        plain = Call(
-            start, end, name, name_start, name_end, target, tuple(args), opened, tuple(commas), absolute
-        )
-        return self.macro(plain) if name in _MACROS and not absolute else plain
+        plain = Call(start, end, name, name_start, name_end, target, tuple(args), opened, tuple(commas), absolute)
+        return expand(plain, self.fail) if name in MACROS and not absolute else plain
 
     def close(self, kind: str) -> None:
         """Take the closing bracket, skipping what cannot be read before it."""
@@ -405,72 +393,6 @@ class _Parser:
                 if depth < 0:
                     return
             at += 1
-
-    # -- macros ------------------------------------------------------------------------------------
-
-    def macro(self, call: Call) -> Node:
-        name, args, target = call.function, call.args, call.target
-        if target is None:
-            if name == "has" and len(args) == 1:
-                return self.has(call, args[0])
-        elif name in _BINDING and len(args) in _BINDING[name]:
-            return self.binding(call, target)
-        elif name in ("greatest", "least"):
-            owner = _effective(target)
-            if isinstance(owner, Ident) and owner.name == "math" and not owner.absolute:
-                self.extremum(call)
-        return call
-
-    def has(self, call: Call, arg: Node) -> Node:
-        arg = _effective(arg)
-        if isinstance(arg, Select) and not arg.optional:
-            return Has(call.start, call.end, arg)
-        if not isinstance(arg, Missing):
-            hint = "write it with a dot: has(x.name)"
-            if isinstance(arg, Select):
-                hint = "leave out the question mark: has() does not fail on a missing member"
-            elif isinstance(arg, Index):
-                hint = 'write has(x.name), has(x.`some name`), or "name" in x'
-            self.fail(arg.start, arg.end, "has() takes the selection of one member", hint)
-        return call
-
-    def binding(self, call: Call, target: Node) -> Node:
-        variable = _effective(call.args[0])
-        name = call.function
-        if not isinstance(variable, Ident) or variable.absolute:
-            if not isinstance(variable, Missing):
-                self.fail(
-                    variable.start,
-                    variable.end,
-                    f"the first argument of {name}() is the name of the item, one plain word",
-                    f"write {name}(x, …) and use x in what follows",
-                )
-            return call
-        if variable.name == "__result__":
-            self.fail(variable.start, variable.end, '"__result__" is a name that CEL keeps for itself')
-        return Comprehension(
-            call.start, call.end, name, call.name_start, call.name_end, target, variable, call.args[1:]
-        )
-
-    def extremum(self, call: Call) -> None:
-        """``math.greatest`` and ``math.least`` are macros that refuse literals other than numbers."""
-        name = f"math.{call.function}()"
-        if not call.args:
-            self.fail(call.name_start, call.end, f"{name} needs at least one number")
-        elif len(call.args) == 1:
-            only = _effective(call.args[0])
-            items = only.items if isinstance(only, ListLiteral) else None
-            bad = (
-                _not_numeric(only)
-                if items is None
-                else not items or any(_not_numeric(i.value) for i in items)
-            )
-            if bad:
-                self.fail(only.start, only.end, f"{name} takes numbers, or one list of numbers")
-        else:
-            for arg in call.args:
-                if _not_numeric(_effective(arg)):
-                    self.fail(arg.start, arg.end, f"{name} takes numbers, or one list of numbers")
 
     # -- primaries ---------------------------------------------------------------------------------
 
@@ -625,7 +547,7 @@ class _Parser:
             text = "-" + self.text[self.starts[self.at] : end]
             self.at += 1
         if kind == "int":
-            number = int(text, 16) if "x" in text else int(text) if len(text) < 4000 else 1 << 64
+            number = int(text, 16) if "x" in text else _decimal(text)
             if not -(1 << 63) <= number < 1 << 63:
                 self.fail(
                     start,
@@ -638,7 +560,7 @@ class _Parser:
             return Literal(start, end, "double", float(text))
         if kind == "uint":
             digits = text[:-1]
-            number = int(digits, 16) if "x" in digits else int(digits) if len(digits) < 4000 else 1 << 64
+            number = int(digits, 16) if "x" in digits else _decimal(digits)
             if number >= 1 << 64:
                 self.fail(start, end, "this number does not fit into a 64-bit unsigned integer")
             return Literal(start, end, "uint", number)
@@ -648,18 +570,10 @@ class _Parser:
 
 
 _LITERALS = frozenset({"int", "uint", "double", "string", "bytes", "true", "false", "null", "-"})
-_MACROS = frozenset({"has", *_BINDING, "greatest", "least"})
 
 
-def _effective(node: Node) -> Node:
-    """What the runtime's macros see: an even run of ``!`` or ``-`` is nothing to it."""
-    while isinstance(node, Unary) and node.count % 2 == 0:
-        node = node.operand
-    return node
-
-
-def _not_numeric(node: Node) -> bool:
-    node = _effective(node)
-    if isinstance(node, Literal):
-        return node.kind in _NOT_NUMERIC
-    return isinstance(node, (ListLiteral, MapLiteral, Message))
+def _decimal(text: str) -> int:
+    """The number, or one that is too large for 64 bits where Python would refuse to read it."""
+    digits = text.lstrip("-0") or "0"
+    number = int(digits) if len(digits) < 30 else 1 << 65
+    return -number if text.startswith("-") else number

@@ -331,9 +331,7 @@ def assignable(actual: Type, wanted: Type) -> bool:
         if not isinstance(actual, Record):
             return False
         return all(
-            assignable(actual.fields[key], field)
-            for key, field in wanted.fields.items()
-            if key in actual.fields
+            assignable(actual.fields[key], field) for key, field in wanted.fields.items() if key in actual.fields
         )
     return type(actual) is type(wanted)
 

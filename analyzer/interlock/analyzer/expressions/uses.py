@@ -327,7 +327,10 @@ def _text(node: Node, level: int) -> str:
     elif isinstance(node, (Call, Comprehension)):
         text = _call_text(node)
     elif isinstance(node, Unary):
-        text = node.op * node.count + _text(node.operand, _MEMBER)
+        operand = _text(node.operand, _MEMBER)
+        # A sign directly before a number would become part of it.
+        signed = node.op == "-" and operand[:1] in set("0123456789.")
+        text = node.op * node.count + (f"({operand})" if signed else operand)
     elif isinstance(node, Binary):
         own = _LEVELS.get(node.op, _RELATION)
         op = " in " if node.op == "in" else node.op
