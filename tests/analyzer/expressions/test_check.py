@@ -215,3 +215,8 @@ def test_a_macro_variable_hides_a_name() -> None:
     assert found("inputs.tags.all(fetch, fetch.size() > 0) && fetch.status == 1") == []
     assert found("inputs.tags.all(tag, tga == 'a')") == [("IL202", "tga")]
     assert found("inputs.tags.all(x, true) && xyz") == [("IL202", "xyz")]
+
+
+def test_a_list_of_very_many_strings_is_a_list_of_strings() -> None:
+    text = "[" + ", ".join(f"'{n}'" for n in range(5000)) + "]"
+    assert checked(text).type == t.List(t.STRING)

@@ -219,3 +219,9 @@ def test_references_and_literals() -> None:
         ("y", 28),
         ("", 34),
     ]
+
+
+def test_a_long_chain_is_read_whole() -> None:
+    chain = parse(" && ".join(f"has(a.x{n})" for n in range(5000))).tree
+    assert len(u.uses(chain)) == 5000
+    assert len(u.conditions(chain)) == 5001

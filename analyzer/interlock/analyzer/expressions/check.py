@@ -61,6 +61,7 @@ from interlock.analyzer.expressions.types import (
     join,
     one_of,
     options,
+    plural,
 )
 from interlock.analyzer.language.nearest import nearest
 
@@ -259,8 +260,9 @@ class Checker:
             message = f"a list is indexed by an integer, and this is {describe(index)}"
             self.report("IL206", node.index.start, node.index.end, message)
         elif isinstance(operand, (Map, Record)):
-            message = f"this map has {'string' if isinstance(operand, Record) else 'other'} keys, and this is"
-            self.report("IL206", node.index.start, node.index.end, f"{message} {describe(index)}")
+            key = operand.key if isinstance(operand, Map) else STRING
+            message = f"the keys of this map are {plural(key)}, and this is {describe(index)}"
+            self.report("IL206", node.index.start, node.index.end, message)
         else:
             hint = "use charAt() or substring() for a part of a string" if isinstance(operand, String) else None
             message = f"only lists and maps are indexed, and this is {describe(operand)}"

@@ -143,6 +143,10 @@ def join(a: Type, b: Type) -> Type:
     return one_of((a, b))
 
 
+MAX_WORDS = 500
+"""Known values of one string; beyond that they count as not known."""
+
+
 def _merge(a: Type, b: Type) -> Type | None:
     """One type for both, where they are of one kind; else None."""
     if a == b:
@@ -150,7 +154,8 @@ def _merge(a: Type, b: Type) -> Type | None:
     if isinstance(a, String) and isinstance(b, String):
         if a.words is None or b.words is None:
             return STRING
-        return String(tuple(dict.fromkeys(a.words + b.words)))
+        words = tuple(dict.fromkeys(a.words + b.words))
+        return String(words) if len(words) <= MAX_WORDS else STRING
     if isinstance(a, List) and isinstance(b, List):
         return List(join(a.item, b.item))
     if isinstance(a, Optional) and isinstance(b, Optional):
@@ -196,22 +201,23 @@ def describe(type: Type) -> str:
         *most, last = (describe(option) for option in type.options)
         return f"{', '.join(most)} or {last}"
     if isinstance(type, List) and not isinstance(type.item, (Dyn, Var)):
-        return f"a list of {_plural(type.item)}"
+        return f"a list of {plural(type.item)}"
     if isinstance(type, Map) and not isinstance(type.value, (Dyn, Var)):
-        return f"a map of {_plural(type.value)}"
+        return f"a map of {plural(type.value)}"
     if isinstance(type, Optional) and not isinstance(type.of, (Dyn, Var)):
         return f"an optional value ({describe(type.of)})"
     return _NAMES[type.__class__][0]
 
 
-def _plural(type: Type) -> str:
+def plural(type: Type) -> str:
+    """Values of the type in words: ``lists of integers``."""
     if isinstance(type, OneOf):
-        *most, last = (_plural(option) for option in type.options)
+        *most, last = (plural(option) for option in type.options)
         return f"{', '.join(most)} or {last}"
     if isinstance(type, List) and not isinstance(type.item, (Dyn, Var)):
-        return f"lists of {_plural(type.item)}"
+        return f"lists of {plural(type.item)}"
     if isinstance(type, Map) and not isinstance(type.value, (Dyn, Var)):
-        return f"maps of {_plural(type.value)}"
+        return f"maps of {plural(type.value)}"
     return _NAMES[type.__class__][1]
 
 

@@ -96,6 +96,10 @@ def uses(tree: Node) -> tuple[Use, ...]:
     return tuple(sorted(reader.found, key=lambda use: use.start))
 
 
+_MOST_OPERANDS = 200
+"""Operands of one chain up to which they guard each other: the work grows with the square of them."""
+
+
 class _Reader:
     def __init__(self) -> None:
         self.found: list[Use] = []
@@ -180,13 +184,16 @@ class _Reader:
     def logic(self, node: Logic, guards: Facts, absorbed: Facts, local: Locals) -> None:
         """An operand matters only where no other one decides, and the runtime asks them in any order."""
         decisive = node.op == "&&"
+        few = len(node.operands) <= _MOST_OPERANDS
+        decided = [facts(operand, decisive, local, implied=False) or () for operand in node.operands]
         before: Facts = ()
         for at, operand in enumerate(node.operands):
-            after = absorbed
-            for later in node.operands[at + 1 :]:
-                after += facts(later, decisive, local, implied=False) or ()
-            self.visit(operand, guards + before, after + before, local)
-            before += facts(operand, decisive, local) or ()
+            after: Facts = ()
+            if few:
+                after = tuple(fact for later in decided[at + 1 :] for fact in later)
+            self.visit(operand, guards + before, absorbed + before + after, local)
+            if few:
+                before += facts(operand, decisive, local) or ()
 
     def comprehension(self, node: Comprehension, guards: Facts, absorbed: Facts, local: Locals) -> None:
         self.visit(node.target, guards, absorbed, local)
