@@ -68,9 +68,7 @@ class LoopExits:
                 found.extend(self._failing_inside(step))
         return found
 
-    def _leaving(
-        self, step: Step, number: int, edges: tuple[Edge, ...], leaving: list[Edge]
-    ) -> list[Exit]:
+    def _leaving(self, step: Step, number: int, edges: tuple[Edge, ...], leaving: list[Edge]) -> list[Exit]:
         """The expressions that decide between the edges that leave and those that stay."""
         found: list[Exit] = []
         going = [edge for edge in edges if not edge.skipped]

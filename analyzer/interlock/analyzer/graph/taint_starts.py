@@ -14,7 +14,6 @@ from interlock.analyzer.model.values import ListValue, Literal, MapValue, Value,
 from interlock.analyzer.source.text import Span
 
 if TYPE_CHECKING:
-    from interlock.analyzer.graph.program import Unit
     from interlock.analyzer.graph.taint_steps import Place, UnitTaint
 
 
@@ -104,6 +103,5 @@ def _always_given(items: Value, name: str, payload_key: str | None) -> bool:
     if not isinstance(items, ListValue) or not items.items:
         return False
     return all(
-        item.member(name) is not None if isinstance(item, MapValue) else name == payload_key
-        for item in items.items
+        item.member(name) is not None if isinstance(item, MapValue) else name == payload_key for item in items.items
     )

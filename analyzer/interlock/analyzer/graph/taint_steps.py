@@ -188,9 +188,7 @@ class UnitTaint:
 
     def leaf(self, template: Template, place: Place, text: bool = False) -> Shape | None:
         """What a template carries; in a ``text`` field it is written as text."""
-        shapes = [
-            evaluate(expression, lambda name: self.root(name, place)) for expression in template.expressions
-        ]
+        shapes = [evaluate(expression, lambda name: self.root(name, place)) for expression in template.expressions]
         return shapes[0] if template.whole and not text else whole(*shapes)
 
     def carried(self, value: Value, place: Place) -> Shape | None:
@@ -206,9 +204,7 @@ class UnitTaint:
             items = join(items, self.carried(item, place))
         return shape_of((), {}, items)
 
-    def stored(
-        self, value: Value, place: Place, label: str, storing: str | None, taken: str = ""
-    ) -> Shape | None:
+    def stored(self, value: Value, place: Place, label: str, storing: str | None, taken: str = "") -> Shape | None:
         """What a value carries as it is kept under ``label``.
 
         ``storing`` names the place where the engine would store it, for IL505 at each leaf that
@@ -217,10 +213,7 @@ class UnitTaint:
         if isinstance(value, Literal):
             return None
         if isinstance(value, MapValue):
-            members = {
-                m.name: self.stored(m.value, place, f"{label}.{m.name}", storing, taken)
-                for m in value.members
-            }
+            members = {m.name: self.stored(m.value, place, f"{label}.{m.name}", storing, taken) for m in value.members}
             return shape_of((), members)
         if isinstance(value, ListValue):
             items: Shape | None = None
