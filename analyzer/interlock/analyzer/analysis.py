@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 
 from interlock.analyzer.diagnostics import Diagnostic, place
-from interlock.analyzer.findings import Finding, Related, Sink
+from interlock.analyzer.findings import Finding, Related, Sink, sentence
 from interlock.analyzer.graph.program import Program
 from interlock.analyzer.language.blocks import BUILT_IN, BlockSpec
 from interlock.analyzer.model.nodes import Workflow
@@ -35,8 +35,8 @@ class FileModel:
             Finding(
                 problem.code,
                 problem.span,
-                problem.message,
-                problem.hint,
+                sentence(problem.message),
+                sentence(problem.hint) if problem.hint is not None else None,
                 tuple(Related(span, text) for span, text in problem.related),
             )
             for problem in tree.problems

@@ -45,6 +45,12 @@ class Finding(msgspec.Struct, frozen=True):
     fix: Fix | None = None
 
 
+def sentence(text: str) -> str:
+    """A clause as a sentence: with a capital, and with an end."""
+    text = text[:1].upper() + text[1:]
+    return text if text.endswith((".", "?", "!", "…")) else text + "."
+
+
 #: Rules that judge the text itself, whatever place it is used in: reported at the anchor.
 PLACELESS = frozenset(
     {

@@ -6,9 +6,10 @@ other steps is left to the rules.
 
 from __future__ import annotations
 
+from interlock.analyzer.expressions.problem import Problem
 from interlock.analyzer.expressions.syntax import parse
 from interlock.analyzer.expressions.template import split
-from interlock.analyzer.findings import Edit, Fix, Sink
+from interlock.analyzer.findings import Edit, Fix, Sink, sentence
 from interlock.analyzer.language import fields as f
 from interlock.analyzer.language.names import TITLES, duration, name_problem, spell_duration
 from interlock.analyzer.language.nearest import nearest
@@ -147,16 +148,14 @@ class ValueReader:
             parts.append(Expression(part.source, tree, node, part.start, via))
         return Template(value, tuple(parts), cut.whole, span, node)
 
-    def _expression_problem(self, node: Scalar, via: Span | None, base: int, problem: object) -> None:
-        start: int = problem.start + base  # type: ignore[attr-defined]
-        end: int = problem.end + base  # type: ignore[attr-defined]
-        first = locate(node, start)
-        last = max(first, locate(node, end))
+    def _expression_problem(self, node: Scalar, via: Span | None, base: int, problem: Problem) -> None:
+        first = locate(node, problem.start + base)
+        last = max(first, locate(node, problem.end + base))
         self.sink.add(
-            problem.code,  # type: ignore[attr-defined]
+            problem.code,
             Span(node.piece, first, last, via),
-            problem.message,  # type: ignore[attr-defined]
-            problem.hint,  # type: ignore[attr-defined]
+            sentence(problem.message),
+            sentence(problem.hint) if problem.hint is not None else None,
         )
 
     def value(self, node: Node, via: Span | None, template: bool = True, title: str = "This") -> Value | None:
@@ -220,7 +219,7 @@ class ValueReader:
                 span = Span(alias.piece, alias.start, alias.end)
             entries.append((key, value, span))
         for bad in wrong:
-            self.sink.add("IL105", Span(bad.piece, bad.start, bad.end, via), MERGE_MESSAGE + ".")
+            self.sink.add("IL105", Span(bad.piece, bad.start, bad.end, via), sentence(MERGE_MESSAGE))
         return entries
 
     # -- scalars of one kind ----------------------------------------------------------------

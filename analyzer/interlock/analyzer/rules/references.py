@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from interlock.analyzer.expressions.problem import Problem
 from interlock.analyzer.expressions.uses import Use
-from interlock.analyzer.findings import Edit, Fix, Related, Sink
+from interlock.analyzer.findings import Edit, Fix, Related, Sink, sentence
 from interlock.analyzer.graph.program import Unit
 from interlock.analyzer.graph.scope import Hidden
 from interlock.analyzer.graph.sites import Site
@@ -31,7 +31,8 @@ def _place(site: Site, problem: Problem, sink: Sink) -> None:
         place = site.expression.at(start, end)
         if _writable(place, site, start, end):
             fix = Fix(f'Change it to "{text}"', (Edit(place, text),))
-    sink.add(problem.code, span, problem.message, problem.hint, fix=fix)
+    hint = sentence(problem.hint) if problem.hint is not None else None
+    sink.add(problem.code, span, sentence(problem.message), hint, fix=fix)
 
 
 def _writable(place: Span, site: Site, start: int, end: int) -> bool:
