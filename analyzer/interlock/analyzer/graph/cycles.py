@@ -53,10 +53,9 @@ def _peel(graph: dict[int, set[int]]) -> dict[int, set[int]]:
     todo = [node for node in graph if not graph[node] or not entering.get(node)]
     while todo:
         node = todo.pop()
-        targets = graph.pop(node, None)
-        if targets is None:
+        if node not in graph:
             continue
-        for target in targets:
+        for target in graph.pop(node):
             entering[target].discard(node)
             if not entering[target] and target in graph:
                 todo.append(target)

@@ -409,7 +409,7 @@ class _Sure(_Analysis):
         return 0
 
     def _at_end(self, steps: StepList) -> int:
-        _, end = self.flow.inner(steps).solve(0, self.transfer, self.join)
+        end = self.flow.inner(steps).solve(0, self.transfer, self.join)[1]
         return end or 0
 
     def inner(self, step: Step, fact: int) -> Iterator[tuple[StepList, int]]:

@@ -115,7 +115,8 @@ class LockOrder:
             done: set[Key] = set()
             for target in self.wanted(wait):
                 wanted = target.acquisition
-                assert wanted is not None and wanted.key is not None
+                assert wanted is not None
+                assert wanted.key is not None
                 if wanted.key in done or (keys is not None and wanted.key not in keys):
                     continue
                 done.add(wanted.key)

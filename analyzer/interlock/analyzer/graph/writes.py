@@ -129,7 +129,7 @@ class Writes:
 
     def _through(self, steps: StepList) -> int:
         """The counts that a list may add; where it has no end, what it may have done on the way."""
-        _, end = self.unit.flow.inner(steps).solve(NONE, self._transfer, int.__or__)
+        end = self.unit.flow.inner(steps).solve(NONE, self._transfer, int.__or__)[1]
         return end if end is not None else self._reached(steps)
 
     def _reached(self, steps: StepList) -> int:

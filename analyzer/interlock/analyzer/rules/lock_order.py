@@ -99,8 +99,7 @@ def _by_key(held: tuple[Acquisition, ...]) -> list[Acquisition]:
 
 def _leases(held: list[Acquisition]) -> tuple[Related, ...]:
     told = [
-        Related(one.resource_key, f'"{one.step.id}" takes {shown(one.key)} until the run ends')
-        for one in held[:_MOST]
+        Related(one.resource_key, f'"{one.step.id}" takes {shown(one.key)} until the run ends') for one in held[:_MOST]
     ]
     if len(held) > _MOST:
         told.append(Related(held[_MOST].resource_key, f"{len(held) - _MOST} more leases are taken from here on"))
@@ -169,22 +168,18 @@ def _story(wait: Wait, cycle: tuple[LockEdge, ...], cycles: list[tuple[LockEdge,
                 Related(_span(edge.wait), f'{_run(edge.wait.unit)} then waits for its child in "{edge.wait.step.id}"')
             )
             told.append(
-                Related(
-                    edge.wanted.policy_key, f"{_run(edge.wanted.unit)} waits for {shown(edge.wanted_key)} here"
-                )
+                Related(edge.wanted.policy_key, f"{_run(edge.wanted.unit)} waits for {shown(edge.wanted_key)} here")
             )
         else:
-            told.append(
-                Related(edge.wait.span, f"{_run(edge.wait.unit)} then waits for {shown(edge.wanted_key)} here")
-            )
+            told.append(Related(edge.wait.span, f"{_run(edge.wait.unit)} then waits for {shown(edge.wanted_key)} here"))
     others = [other for other in cycles if other is not cycle and other[0].taken is not cycle[0].taken]
-    for other in others[:_MOST]:
-        told.append(
-            Related(
-                other[0].taken.resource_key,
-                f"{shown(other[0].held_key)}, taken here, may be held then, too, and closes a cycle of its own",
-            )
+    told.extend(
+        Related(
+            other[0].taken.resource_key,
+            f"{shown(other[0].held_key)}, taken here, may be held then, too, and closes a cycle of its own",
         )
+        for other in others[:_MOST]
+    )
     return told
 
 

@@ -92,9 +92,7 @@ def _writing(counts: Writes, step: Step) -> tuple[Related, ...]:
     )
 
 
-def _acquires(
-    one: Acquisition, outer: Step, protected: list[Step], counts: Writes | None, sink: Sink
-) -> None:
+def _acquires(one: Acquisition, outer: Step, protected: list[Step], counts: Writes | None, sink: Sink) -> None:
     """IL401 to IL403, of which the most specific one is told; nothing for what IL308 says."""
     step, section = one.step, one.section
     related = _holding([outer])

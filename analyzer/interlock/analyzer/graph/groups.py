@@ -1,0 +1,51 @@
+"""Which groups of runs may have been started before a step (section 8)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from interlock.analyzer.graph.flow import ListFlow
+from interlock.analyzer.model.nodes import StartWorkflows, Step, walk
+
+if TYPE_CHECKING:
+    from interlock.analyzer.graph.program import Unit
+
+
+class Groups:
+    """The steps of a workflow that start runs, and what they stand before."""
+
+    def __init__(self, unit: Unit) -> None:
+        self.unit = unit
+        self.starters: tuple[Step, ...] = tuple(
+            step for step in walk(unit.workflow.steps) if isinstance(step.kind, StartWorkflows)
+        )
+
+    def before(self, step: Step) -> list[Step]:
+        """The starting steps that may have settled before a step: those of its own list, of the lists
+        around it, and those inside steps of these lists."""
+        if not self.starters:
+            return []
+        chain = dict(self._chain(step))
+        found: list[Step] = []
+        for starter in self.starters:
+            for flow, number in self._chain(starter):
+                place = chain.get(flow)
+                if place is not None:
+                    if number in flow.may_have_settled(place):
+                        found.append(starter)
+                        break
+        return found
+
+    def reaches(self, step: Step) -> bool:
+        """Whether any path leads to the step."""
+        return all(number in flow.reachable for flow, number in self._chain(step))
+
+    def _chain(self, step: Step) -> list[tuple[ListFlow, int]]:
+        """The place of the step in its list, and of what contains it in theirs, from the inside out."""
+        places: list[tuple[ListFlow, int]] = []
+        at: Step | None = step
+        while at is not None:
+            flow, number = self.unit.flow.of(at)
+            places.append((flow, number))
+            at = flow.owner
+        return places
