@@ -1,0 +1,479 @@
+"""The kernel: the one owner of transactions of a store in this process (`ports.Kernel`).
+
+A verb opens a transaction, lets the cells decide, stores what they changed, and works the messages that
+they posted to each other, as many as fit; the rest waits in the inbox for the next transaction.  What
+the verbs mean is decided in ``cells``; what is shown is put together in ``views``.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Literal
+
+import msgspec
+
+from interlock.engine import ports
+from interlock.engine.cells import messages as m
+from interlock.engine.cells.inputs import InputsRefused, check_inputs, new_run, own_key
+from interlock.engine.cells.plan import Plan
+from interlock.engine.cells.sections import reviews
+from interlock.engine.cells.state import TERMINAL, Run
+from interlock.engine.cells.turn import MAX_RESULT, Cell, OverBudget, TaskRow
+from interlock.engine.errors import RUN_CODES, CallerError
+from interlock.engine.ports import (
+    Batch,
+    Claiming,
+    Definition,
+    Dispatched,
+    EvaluationError,
+    Failed,
+    Json,
+    Outcome,
+    Services,
+    Settled,
+    Settlement,
+    SignalReceipt,
+    Success,
+    Task,
+)
+from interlock.engine.store.cells import Rows, redact
+from interlock.engine.store.sqlite import SqliteStore
+from interlock.engine.transactions import Transaction
+from interlock.engine.values import NotJson, json_value
+from interlock.engine.views import Views
+
+_encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder().decode
+_task_row = msgspec.json.Decoder(TaskRow).decode
+_SIGNAL = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,127}")
+MAX_CACHED = 4096
+MEMORY = "memory:"
+
+
+def open_kernel(url: str, services: Services) -> SqliteKernel:
+    """Open the store at ``sqlite:///PATH`` or ``memory:``, making it where it is absent.
+
+    Codes: store-corrupt, store-newer, store-readonly, store-busy, store-key.
+    """
+    if url == MEMORY:
+        return SqliteKernel(SqliteStore(None, services.synchronous), services, durable=False)
+    if url.startswith("sqlite:///"):
+        return SqliteKernel(SqliteStore(url[len("sqlite:///") :], services.synchronous), services)
+    raise CallerError("not-allowed", f'"{url}" is no store; use sqlite:///PATH or memory:.')
+
+
+class SqliteKernel(Views):
+    """`ports.Kernel` over SQLite."""
+
+    def __init__(self, store: SqliteStore, services: Services, *, durable: bool = True) -> None:
+        self.store = store
+        self.services = services
+        self.durable = durable
+        self.rows = Rows(store, services.cipher)
+        self.cells: dict[str, Cell] = {}
+        self.plans: dict[tuple[str, str], Plan] = {}
+        self._lock = threading.RLock()
+        self._beats: dict[str, tuple[int, float]] = {}
+
+    def close(self) -> None:
+        with self._lock:
+            self.store.close()
+
+    # --- cells ---
+
+    def plan_of(self, run: Run) -> Plan:
+        """The plan of a run's definition, made once."""
+        at = (run.hash, run.closure_hash)
+        plan = self.plans.get(at)
+        if plan is None:
+            plan = self.plans[at] = Plan(self.definition_of(run), self.services.blocks)
+        return plan
+
+    def know(self, definition: Definition) -> Plan:
+        """The plan of a definition at hand."""
+        at = (definition.hash, definition.closure_hash)
+        plan = self.plans.get(at)
+        if plan is None:
+            plan = self.plans[at] = Plan(definition, self.services.blocks)
+        return plan
+
+    def definition_of(self, run: Run) -> Definition:
+        body = self.store.one("definition", run.hash)
+        row = self.store.one("closure", run.closure_hash)
+        if body is None or row is None:
+            raise CallerError("store-corrupt", f'The definition of the run "{run.id}" is missing.')
+        closure: dict[str, str] = {}
+        for name, hash in _decode(row[0]).items():
+            text = self.store.one("definition", hash)
+            if text is None:
+                raise CallerError("store-corrupt", f'The definition of "{name}" is missing.')
+            closure[name] = text[0]
+        return self.services.load(body[0], closure)
+
+    def cell(self, run: str) -> Cell | None:
+        """The run's cell as the store has it in this transaction; from memory if it is the same."""
+        cached = self.cells.get(run)
+        if cached is not None:
+            if self.rows.version(run) == cached.version:
+                return cached
+            del self.cells[run]
+        cell = self.rows.load(run, self.plan_of)
+        if cell is not None:
+            self.keep(cell)
+        return cell
+
+    def keep(self, cell: Cell) -> None:
+        if len(self.cells) >= MAX_CACHED:
+            for run in list(self.cells)[: MAX_CACHED // 4]:
+                del self.cells[run]
+        self.cells[cell.run.id] = cell
+
+    # --- transactions ---
+
+    @contextmanager
+    def writing(self) -> Iterator[Transaction]:
+        """A transaction; if it fails, what it touched in memory is forgotten."""
+        with self._lock:
+            tx = Transaction(self)
+            try:
+                with self.store.writing(self.services.trace):
+                    tx.begin()
+                    yield tx
+                    tx.finish()
+            except BaseException:
+                for run in tx.touched:
+                    self.cells.pop(run, None)
+                raise
+
+    @contextmanager
+    def looking(self) -> Iterator[None]:
+        with self._lock, self.store.reading():
+            yield
+
+    def _found(self, run: str) -> Cell:
+        cell = self.cell(run)
+        if cell is None:
+            raise CallerError("unknown-run", f'No run "{run}" is known to this store.')
+        return cell
+
+    # --- dispatch ---
+
+    def dispatch(
+        self,
+        definition: Definition,
+        inputs: Mapping[str, Json],
+        *,
+        account: str = "default",
+        idempotency_key: str | None = None,
+    ) -> Dispatched:
+        """See `ports.Kernel.dispatch`."""
+        self._check_durable(definition, idempotency_key)
+        with self.writing() as tx:
+            return self._dispatch(tx, definition, inputs, account, idempotency_key)
+
+    def dispatch_many(
+        self, requests: Sequence[tuple[Definition, Mapping[str, Json]]], *, account: str = "default"
+    ) -> list[Dispatched]:
+        """See `ports.Kernel.dispatch_many`."""
+        for definition, _ in requests:
+            self._check_durable(definition, None)
+        with self.writing() as tx:
+            return [self._dispatch(tx, definition, inputs, account, None) for definition, inputs in requests]
+
+    def _check_durable(self, definition: Definition, key: str | None) -> None:
+        if self.durable:
+            return
+        from interlock.engine.definition import durability_needs
+
+        if key is not None:
+            text = "An idempotency key needs a durable store; the in-memory one keeps nothing."
+            raise CallerError("needs-store", text)
+        for each in (definition, *definition.closure.values()):
+            needs = durability_needs(each.workflow)
+            if needs:
+                words = ", ".join(word for word, _ in needs)
+                raise CallerError(
+                    "needs-store",
+                    f'"{each.name}" needs a durable store for {words}; use sqlite:///PATH.',
+                )
+
+    def _dispatch(
+        self,
+        tx: Transaction,
+        definition: Definition,
+        inputs: Mapping[str, Json],
+        account: str,
+        key: str | None,
+    ) -> Dispatched:
+        if key is not None and not 0 < len(key) <= 512:
+            raise CallerError("inputs-refused", "An idempotency key has 1 to 512 characters.")
+        if key is not None:
+            original = self.original(account, key)
+            if original is not None:
+                return tx.deduplicated(original, key)
+        try:
+            given = json_value(dict(inputs), "the inputs")
+            taken = check_inputs(definition.workflow, given)
+        except (InputsRefused, NotJson) as error:
+            raise CallerError("inputs-refused", str(error)) from error
+        new = new_run(definition, taken, run=self.services.ids.run(), account=account, now=tx.now, key=key)
+        try:
+            if key is None:
+                new.run.key = own_key(definition, self.services.evaluator, new)
+                if new.run.key is not None:
+                    original = self.original(account, new.run.key)
+                    if original is not None:
+                        return tx.deduplicated(original, new.run.key)
+            tx.start(new)
+        except EvaluationError as error:
+            raise CallerError("inputs-refused", f"A key cannot be rendered: {error.message}") from error
+        return Dispatched(new.run.id, True)
+
+    def original(self, account: str, key: str) -> str | None:
+        row = self.store.one("dispatch_key", account, key)
+        return row[0] if row is not None else None
+
+    # --- people ---
+
+    def signal(self, run: str, name: str, payload: Json = None, *, signal_id: str | None = None) -> SignalReceipt:
+        """See `ports.Kernel.signal`."""
+        if not isinstance(name, str) or not _SIGNAL.fullmatch(name):
+            raise CallerError("bad-payload", "A signal's name is text of letters, digits, dots and dashes.")
+        try:
+            payload = json_value(payload, "the payload")
+        except NotJson as error:
+            raise CallerError("bad-payload", str(error)) from error
+        if len(_encode(payload)) > MAX_RESULT:
+            raise CallerError("payload-too-large", "The payload has more than 1 MiB as JSON.")
+        refusal: CallerError | None = None
+        with self.writing() as tx:
+            cell = self._found(run)
+            if signal_id is not None and self.store.one("signal_known", run, signal_id) is not None:
+                return SignalReceipt(run, signal_id, True)
+            chosen = signal_id if signal_id is not None else self.services.ids.token()
+            if cell.run.status in TERMINAL:
+                refusal = CallerError("run-ended", f'The run "{run}" is {cell.run.status}.')
+            else:
+                try:
+                    tx.event(run, m.SignalSent(chosen, name, payload))
+                except OverBudget as error:
+                    refusal = CallerError("budget-exceeded", error.fault.message)
+            if refusal is not None:
+                tx.note(run, "signal.refused", {"name": name, "id": chosen, "code": refusal.code})
+        if refusal is not None:
+            raise refusal
+        return SignalReceipt(run, chosen)
+
+    def cancel(self, run: str, *, reason: str = "") -> None:
+        """See `ports.Kernel.cancel`."""
+        with self.writing() as tx:
+            cell = self._found(run)
+            if cell.run.status in TERMINAL:
+                raise CallerError("run-ended", f'The run "{run}" is {cell.run.status}.')
+            tx.event(run, m.StopAsked(run, "cancel", reason))
+
+    def retry(self, run: str) -> None:
+        """See `ports.Kernel.retry`."""
+        with self.writing() as tx:
+            self._found(run)
+            try:
+                tx.event(run, m.Retried())
+            except EvaluationError as error:
+                raise CallerError("not-retryable", f"A key cannot be rendered: {error.message}") from error
+
+    def review(
+        self,
+        run: str,
+        decision: Literal["committed", "not-committed", "abandon"],
+        *,
+        path: str | None = None,
+        result: Json = None,
+        by: str = "",
+    ) -> None:
+        """See `ports.Kernel.review`."""
+        if decision not in ("committed", "not-committed", "abandon"):
+            raise CallerError("bad-payload", f'"{decision}" is no decision: committed, not-committed or abandon.')
+        try:
+            result = json_value(result, "the result")
+        except NotJson as error:
+            raise CallerError("bad-payload", str(error)) from error
+        with self.writing() as tx:
+            cell = self._found(run)
+            held = [each[0] for each in reviews(cell)]
+            if not held:
+                raise CallerError("not-in-review", f'The run "{run}" has no open review.')
+            if path is None and len(held) > 1:
+                raise CallerError("bad-payload", f"Several sections are in review: {', '.join(held)}.")
+            chosen = path if path is not None else held[0]
+            tx.event(run, m.ReviewSettled(chosen, decision, result, by))
+
+    # --- workers ---
+
+    def register(self, worker: str) -> None:
+        """See `ports.Kernel.register`."""
+        with self.writing():
+            self.store.run("know_worker", worker)
+
+    def unregister(self, worker: str) -> None:
+        """See `ports.Kernel.unregister`."""
+        with self.writing() as tx:
+            self._lose(tx, worker, killed=False)
+
+    def heartbeat(self, worker: str) -> None:
+        """See `ports.Kernel.heartbeat`."""
+        with self.writing():
+            self.store.run("beat", worker)
+
+    def claim(self, worker: str, limit: int, *, blocks: frozenset[str] | None = None) -> list[Task]:
+        """See `ports.Kernel.claim`."""
+        with self.writing() as tx:
+            return self._claim(tx, Claiming(worker, limit, blocks))
+
+    def _claim(self, tx: Transaction, ask: Claiming) -> list[Task]:
+        if ask.limit <= 0:
+            return []
+        if ask.blocks is None:
+            rows = self.store.all("ready_tasks", tx.now, ask.limit)
+        else:
+            names = _encode(sorted(ask.blocks)).decode()
+            rows = self.store.all("ready_tasks_of", tx.now, ask.limit, names)
+        if rows:
+            self.store.run("know_worker", ask.worker)
+        tasks = []
+        for id, run, path, visit, kind, block, sealed, body, account, workflow, known in rows:
+            claim = tx.next_claim()
+            self.store.run("claim_task", ask.worker, claim, id)
+            row = _task_row(self.rows.unpack(sealed, body))
+            if kind == "block":
+                tx.add_event(run, "step.started", path, visit, {"attempt": row.attempt})
+            tasks.append(
+                Task(
+                    id=id,
+                    claim=claim,
+                    run=run,
+                    account=account,
+                    workflow=workflow,
+                    kind=kind,
+                    path=path,
+                    visit=visit,
+                    attempt=row.attempt,
+                    block=block,
+                    params=row.params,
+                    deferred=row.deferred,
+                    idempotency_key=row.idempotency_key,
+                    timeout=row.timeout,
+                    protected=row.protected,
+                    fence=row.fence,
+                    known_secrets=self.rows.known(known),
+                )
+            )
+        return tasks
+
+    def settle(self, task: Task, outcome: Outcome) -> Settled:
+        """See `ports.Kernel.settle`."""
+        return self.settle_many([Settlement(task, outcome)]).settled[0]
+
+    def settle_many(self, settlements: Sequence[Settlement], claim: Claiming | None = None) -> Batch:
+        """See `ports.Kernel.settle_many`."""
+        with self.writing() as tx:
+            settled = tuple(self._settle(tx, each.task, each.outcome) for each in settlements)
+            if claim is None:
+                return Batch(settled)
+            tx.drain()
+            return Batch(settled, tuple(self._claim(tx, claim)))
+
+    def _settle(self, tx: Transaction, task: Task, outcome: Outcome) -> Settled:
+        outcome = self._clean(outcome, task.known_secrets)
+        row = self.store.one("task_claim", task.id)
+        if row is None or row[1] != task.claim or row[0] is None:
+            return self._late(tx, task, outcome)
+        self.store.run("drop_task", task.id)
+        tx.event(task.run, m.TaskSettled(task.path, task.visit, task.kind, outcome))
+        return Settled(True)
+
+    def _clean(self, outcome: Outcome, known: tuple[str, ...]) -> Outcome:
+        """An outcome that the core can take: a known code, a text without secrets, a JSON result."""
+        if isinstance(outcome, Success):
+            try:
+                return Success(json_value(outcome.result, "the result"), outcome.secrets)
+            except NotJson as error:
+                return Failed("result-invalid", str(error), "unknown")
+        code = outcome.code if outcome.own or outcome.code in RUN_CODES else "block-failed"
+        message = self.services.cipher.redact(outcome.message, known)
+        return Failed(code, message, outcome.effect, outcome.own)
+
+    def _late(self, tx: Transaction, task: Task, outcome: Outcome) -> Settled:
+        """The claim was lost: the result is only evidence."""
+        if self.cell(task.run) is None:
+            return Settled(False, True)
+        if isinstance(outcome, Success):
+            shown = redact(self.services.cipher, outcome.result, task.known_secrets)
+            outcome = Success(shown)
+        kinds = tx.event(task.run, m.Evidence(task.path, task.visit, f"claim {task.claim}", outcome))
+        return Settled(False, True, "review.evidence" in kinds)
+
+    def hand_back(self, task: Task, *, reason: str, delay: float = 0.0) -> None:
+        """See `ports.Kernel.hand_back`."""
+        with self.writing() as tx:
+            row = self.store.one("task_claim", task.id)
+            if row is None or row[1] != task.claim:
+                return
+            self.store.run("unclaim_task", tx.now + delay, task.id)
+            tx.add_event(task.run, "task.handed_back", task.path, task.visit, {"reason": reason})
+            tx.event(task.run, m.HandedBack(task.path, task.visit, task.kind))
+
+    def _lose(self, tx: Transaction, worker: str, *, killed: bool) -> None:
+        for id, run, path, visit, kind in self.store.all("tasks_of_worker", worker):
+            self.store.run("drop_task", id)
+            tx.event(run, m.TaskLost(path, visit, kind, worker, killed))
+        self.store.run("drop_worker", worker)
+        self._beats.pop(worker, None)
+
+    def tick(self) -> float | None:
+        """See `ports.Kernel.tick`."""
+        with self.writing() as tx:
+            for run, kind, path, visit in self.store.all("due_timers", tx.now, 200):
+                self.store.run("drop_timer", run, kind, path)
+                tx.event(run, m.TimerFired(kind, path, visit))
+            for worker in self._lost_workers():
+                self._lose(tx, worker, killed=True)
+            tx.drain()
+            if self.store.one("inbox", 1) is not None:
+                return tx.now
+            row = self.store.one("next_timer")
+            return row[0] if row is not None else None
+
+    def _lost_workers(self) -> list[str]:
+        """Workers whose beat has stood still on this observer's own clock."""
+        seen = self.services.clock.monotonic()
+        lost = []
+        rows = self.store.all("workers")
+        for worker, beat in rows:
+            before = self._beats.get(worker)
+            if before is None or before[0] != beat:
+                self._beats[worker] = (beat, seen)
+            elif seen - before[1] >= self.services.lost_after:
+                lost.append(worker)
+        known = {worker for worker, _ in rows}
+        for worker in [each for each in self._beats if each not in known]:
+            del self._beats[worker]
+        return lost
+
+    # --- upkeep ---
+
+    def prune(self, older_than: float, *, limit: int = 1000) -> int:
+        """See `ports.Kernel.prune`."""
+        with self.writing():
+            old = [run for (run,) in self.store.all("old_runs", older_than, limit)]
+            for run in old:
+                self.cells.pop(run, None)
+                for part in ("frames", "vals", "comps", "signals", "events"):
+                    self.store.run(f"drop_run_{part}", run)
+                self.store.run("drop_run", run)
+            return len(old)
+
+
+_: Callable[[str, Services], ports.Kernel] = open_kernel

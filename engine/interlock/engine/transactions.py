@@ -1,0 +1,281 @@
+"""One transaction of the kernel: turns of cells, the messages between them, deadlock judgements."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from interlock.engine.cells import admission, deadlock, keys
+from interlock.engine.cells import messages as m
+from interlock.engine.cells import run as run_cell
+from interlock.engine.cells.turn import Cell, NewRun, Peek, StepFault, Turn
+from interlock.engine.errors import CallerError
+from interlock.engine.events import note
+from interlock.engine.ports import Dispatched, EvaluationError, Json
+from interlock.engine.secrets import texts_in
+from interlock.engine.store.cells import StoredLine, StoredTickets, redact
+from interlock.engine.store.graph import StoredGraph
+
+if TYPE_CHECKING:
+    from interlock.engine.kernel import SqliteKernel
+
+_encode = msgspec.json.Encoder().encode
+_message = msgspec.json.Decoder(m.Message).decode
+MAX_MESSAGES = 500
+"""Messages that one transaction works; the rest goes to the inbox."""
+
+
+class Transaction:
+    """What a verb works with between BEGIN and COMMIT."""
+
+    def __init__(self, kernel: SqliteKernel) -> None:
+        self.kernel = kernel
+        self.store = kernel.store
+        self.rows = kernel.rows
+        self.services = kernel.services
+        self.touched: set[str] = set()
+        self.now = 0.0
+        self._claim = 0
+        self._queue: deque[m.Message] = deque()
+        self._judged: deque[tuple[str, str, deadlock.Thing, str, int]] = deque()
+        self._worked = 0
+        self._spilling = False
+
+    def begin(self) -> None:
+        """Store time never goes back; messages of earlier transactions come first."""
+        row = self.store.one("meta")
+        assert row is not None
+        self.now = max(row[0], self.services.clock.now())
+        self._claim = row[1]
+        self._read_inbox()
+
+    def _read_inbox(self) -> None:
+        waiting = self.store.all("inbox", MAX_MESSAGES + 1)
+        if not waiting:
+            return
+        taken = waiting[:MAX_MESSAGES]
+        self._spilling = len(waiting) > MAX_MESSAGES
+        self.store.run("worked", taken[-1][0])
+        self._queue.extend(_message(body) for _, body in taken)
+        self.drain()
+
+    def finish(self) -> None:
+        self.drain()
+        self.store.run("set_meta", self.now, self._claim)
+
+    def next_claim(self) -> int:
+        self._claim += 1
+        return self._claim
+
+    # --- the log ---
+
+    def add_event(self, run: str, kind: str, path: str | None, visit: int | None, data: dict[str, Json] | None) -> None:
+        name, _, _, _ = note(kind, path, visit, data)
+        text = _encode(redact(self.services.cipher, data, ())).decode() if data else None
+        self.store.run("add_event", run, self.now, name, path, visit, text)
+
+    def note(self, run: str, kind: str, data: dict[str, Json]) -> None:
+        """An event that changes nothing of its run."""
+        self.add_event(run, kind, None, None, data)
+
+    # --- runs ---
+
+    def start(self, new: NewRun) -> None:
+        """Store a new run and let it begin."""
+        cell = self._add(new)
+        self._turn(cell, run_cell.begin)
+
+    def _add(self, new: NewRun) -> Cell:
+        plan = self.kernel.know(new.definition)
+        secret = [new.inputs[name] for name in plan.secret_inputs]
+        known = tuple(dict.fromkeys(text for value in secret for text in texts_in(value)))
+        self.rows.add_run(new, known, any(value is not None for value in secret))
+        cell = Cell(new.run, plan, new.inputs, known)
+        self.kernel.keep(cell)
+        self.touched.add(new.run.id)
+        return cell
+
+    def deduplicated(self, original: str, key: str) -> Dispatched:
+        """A dispatch whose key was used already: the original run, nothing new."""
+        if self.rows.version(original) is not None:
+            self.note(original, "run.deduplicated", {"key": key})
+        return Dispatched(original, False)
+
+    def event(self, run: str, event: m.ToRun | m.Outside) -> set[str]:
+        """Let a run take an event.  Returns the kinds of what was logged."""
+        cell = self.kernel.cell(run)
+        if cell is None:
+            return set()
+        poison = self.services.poison_after
+        return self._turn(cell, lambda turn: run_cell.decide(turn, event, poison))
+
+    def _turn(self, cell: Cell, act: Callable[[Turn], None]) -> set[str]:
+        run, known = cell.run.id, cell.known
+        before = cell.run.status
+        self.touched.add(run)
+        turn = self._new_turn(cell, known)
+        try:
+            act(turn)
+        except (CallerError, StepFault, EvaluationError):
+            self.kernel.cells.pop(run, None)
+            raise
+        except Exception as error:
+            self.kernel.cells.pop(run, None)
+            return self._broke(run, error)
+        self._save(cell, turn, before)
+        return {each[0] for each in turn.out.notes}
+
+    def _broke(self, run: str, error: Exception) -> set[str]:
+        """The core failed on this run: it ends as ``internal``, and everything else goes on."""
+        cell = self.kernel.cell(run)
+        if cell is None:
+            raise error
+        before = cell.run.status
+        turn = self._new_turn(cell, cell.known)
+        message = f"The engine failed on this run ({type(error).__name__}: {error})."
+        try:
+            run_cell.decide(turn, m.Broke(turn.redact(message)))
+        except Exception as second:
+            self.kernel.cells.pop(run, None)
+            raise second from error
+        self._save(cell, turn, before)
+        return {each[0] for each in turn.out.notes}
+
+    def _new_turn(self, cell: Cell, known: tuple[str, ...]) -> Turn:
+        services = self.services
+        return Turn(
+            cell,
+            self.now,
+            services.evaluator,
+            services.blocks,
+            services.ids,
+            self,
+            lambda text: services.cipher.redact(text, known),
+        )
+
+    def _save(self, cell: Cell, turn: Turn, before: str) -> None:
+        out, run = turn.out, cell.run
+        self.rows.save(cell, out, before, self.now)
+        for message in out.messages:
+            self.post(message)
+        for path, wait in out.waits.items():
+            if wait is not None:
+                thing = ("wait", run.id, path)
+                self._judged.append((run.account, run.id, thing, path, wait.visit))
+        for new in out.new_runs:
+            self.start(new)
+        if out.ended:
+            for waiter, path, visit in self.store.all("dependents", run.id):
+                self.post(m.RunEnded(waiter, path, visit, run.id, run.status))
+            self.store.run("drop_dependents", run.id)
+
+    # --- what a turn may look at ---
+
+    def claimed(self, task: str) -> bool:
+        return self.store.one("task_claimed", task) is not None
+
+    def peek(self, run: str) -> Peek | None:
+        return self.rows.peek(run)
+
+    def given(self, run: str) -> Json:
+        return self.rows.given(run)
+
+    def original(self, account: str, key: str) -> str | None:
+        return self.kernel.original(account, key)
+
+    # --- messages ---
+
+    def post(self, message: m.Message) -> None:
+        """Deliver in this transaction, in order; behind what is in the inbox, if anything is."""
+        if self._spilling:
+            self.store.run("post", _encode(message))
+        else:
+            self._queue.append(message)
+
+    def drain(self) -> None:
+        """Work the messages and judge the waits that they have added."""
+        while self._queue or self._judged:
+            while self._queue:
+                if self._worked >= MAX_MESSAGES:
+                    self._spill()
+                    break
+                self._worked += 1
+                self._deliver(self._queue.popleft())
+            if self._judged:
+                self._judge(*self._judged.popleft())
+
+    def _spill(self) -> None:
+        rows: list[tuple[Any, ...]] = [(_encode(message),) for message in self._queue]
+        self._queue.clear()
+        self._spilling = True
+        self.store.many("post", rows)
+
+    def _deliver(self, message: m.Message) -> None:
+        if isinstance(message, m.ToKey):
+            self._to_key(message)
+        elif isinstance(message, m.ToQueue):
+            self._to_queue(message)
+        else:
+            self.event(message.run, message)
+
+    def _to_key(self, message: m.ToKey) -> None:
+        key = self.rows.key(message.account, message.key)
+        tickets = StoredTickets(self.store, message.account, message.key)
+        out = keys.decide(key, message, self.now, tickets)
+        self.rows.save_key(key, out)
+        for posted in out.messages:
+            self.post(posted)
+        for ticket in out.waiting:
+            thing = ("ticket", message.key, ticket.run)
+            self._judged.append((message.account, ticket.run, thing, ticket.path, ticket.visit))
+        for run in out.upgraded:
+            self._judge_again(message.account, run)
+
+    def _judge_again(self, account: str, run: str) -> None:
+        """A lease of the run lasts longer than before: an alternative of others may have gone."""
+        for key, path, _, _ in self.store.all("tickets_of_run", run):
+            self._judged.append((account, run, ("ticket", key, run), path, -1))
+        for path, _ in self.store.all("waits_of", run):
+            self._judged.append((account, run, ("wait", run, path), path, -1))
+
+    def _to_queue(self, message: m.ToQueue) -> None:
+        queue = self.rows.queue(message.account, message.workflow)
+        line = StoredLine(self.store, message.account, message.workflow)
+        out = admission.decide(queue, message, line)
+        self.rows.save_queue(queue, out)
+        for posted in out.messages:
+            self.post(posted)
+        for run in out.waiting:
+            self._judged.append((message.account, run, ("slot", run), "", 0))
+
+    # --- deadlock ---
+
+    def _judge(self, account: str, run: str, thing: deadlock.Thing, path: str, visit: int) -> None:
+        """Fail the wait if it could never come true."""
+        runs = deadlock.Judge(StoredGraph(self.store, account)).stuck(run, thing)
+        if not runs:
+            return
+        if thing[0] == "slot":
+            self._judge_parent(run, runs)
+            return
+        if visit < 0:
+            cell = self.kernel.cell(run)
+            frame = cell.frames.get(path.rpartition("/")[0]) if cell is not None else None
+            visit = frame.node.visit if frame is not None and frame.node is not None else 0
+        if thing[0] == "ticket":
+            what = f'The key "{thing[1]}"'
+        else:
+            what = "The wait"
+        self.post(m.Deadlocked(run, path, visit, deadlock.sentence(run, what, runs)))
+
+    def _judge_parent(self, run: str, runs: list[str]) -> None:
+        """A child that can never be admitted: the parent's step is the wait that fails."""
+        head = self.rows.head(run)
+        if head is None or head.parent is None:
+            return
+        parent, path, visit = head.parent
+        text = deadlock.sentence(parent, "The slot of the child", runs)
+        self.post(m.Deadlocked(parent, path, visit, text))
