@@ -5,6 +5,7 @@ from __future__ import annotations
 from interlock.analyzer.expressions.paths import Guard
 from interlock.analyzer.expressions.types import (
     DYN,
+    Dyn,
     Map,
     Record,
     Type,
@@ -44,7 +45,7 @@ def _judge(unit: Unit, site: Site, use: Use, sink: Sink) -> None:
         if not _not_skipped(step, use, known):
             _report_skipped(site, use, step, sink)
             return
-    prefix = _null_prefix(named.type, use)
+    prefix = _null_prefix(unit, named.type, use)
     if prefix is None:
         prefix = _null_in_text(unit, site, use, named.type)
     if prefix is None:
@@ -86,18 +87,26 @@ def _not_skipped(step: Step, use: Use, known: Facts) -> bool:
     return implied(own_condition(step), known)
 
 
-def _null_prefix(type: Type, use: Use) -> tuple[str, ...] | None:
+def _null_prefix(unit: Unit, type: Type, use: Use) -> tuple[str, ...] | None:
     """The first part of the path that may be null while a member of it is read."""
     current = type
     for number in range(1, len(use.path)):
-        if number > 1 or may_be_null(current):
-            if may_be_null(current):
-                return use.path[:number]
-        current = _member(without_null(current), use.path[number])
+        if may_be_null(current) or _optional_input(unit, use.path[:number]):
+            return use.path[:number]
+        current = _member(current, use.path[number])
     return None
 
 
+def _optional_input(unit: Unit, path: tuple[str, ...]) -> bool:
+    """Whether a path is an input that a dispatch need not give: it is null then, whatever its type."""
+    if len(path) != 2 or path[0] != "inputs":
+        return False
+    declared = unit.workflow.inputs.get(path[1])
+    return declared is not None and not declared.required and declared.default is None
+
+
 def _member(type: Type, name: str) -> Type:
+    type = without_null(type)
     if isinstance(type, Record):
         return type.fields.get(name, DYN)
     if isinstance(type, Map):
@@ -107,13 +116,16 @@ def _member(type: Type, name: str) -> Type:
 
 def _null_in_text(unit: Unit, site: Site, use: Use, type: Type) -> tuple[str, ...] | None:
     """The path itself, where it may be null and becomes text."""
-    if use.test or use.dynamic or not (site.text or site.place in KEYS or _text_param(site)):
+    if use.test in ("has", "null") or use.dynamic:
+        return None
+    if not (site.text or site.place in KEYS or _text_param(site)):
         return None
     for name in use.path[1:]:
-        type = _member(without_null(type), name)
-    if not may_be_null(type) or not may_be_null(unit.scopes.checked(site).type):
-        return None
-    return use.path
+        type = _member(type, name)
+    whole = unit.scopes.checked(site).type
+    if _optional_input(unit, use.path) and (may_be_null(whole) or isinstance(whole, Dyn)):
+        return use.path
+    return use.path if may_be_null(type) and may_be_null(whole) else None
 
 
 def _text_param(site: Site) -> bool:
