@@ -68,9 +68,8 @@ def read_source(path: str | os.PathLike[str]) -> SourceText | Unreadable:
 
 
 def _too_large(size: int) -> Unreadable:
-    return Unreadable(
-        f"it has {size / 1024 / 1024:.1f} MiB, and files up to {MAX_BYTES // 1024 // 1024} are read"
-    )
+    mebibytes = 1024 * 1024
+    return Unreadable(f"it has {size / mebibytes:.1f} MiB, and at most {MAX_BYTES // mebibytes} MiB are read")
 
 
 def _reason(error: OSError) -> str:

@@ -285,7 +285,9 @@ def _build(
                         problem = "expected chomping or indentation indicators, but found '#'"
                         return Refusal(problem, "while scanning a block scalar", head, start)
                     end = _block_end(text, head, end)
-                if "#" in value:
+                    if "#" in value:  # in its header it begins a comment
+                        hashes.append((text.index("\n", head), end))
+                elif "#" in value:
                     hashes.append((start, end))
             if anchor is None:
                 children.append(Scalar(piece, start, end, value, style, data, None, tag))

@@ -18,7 +18,7 @@ _QUOTED = re.compile(r"(?:^|(?<=[\s:,\[{(?-]))(?:\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\
 def find_comments(piece: Piece, text: str, scalars: Iterable[tuple[int, int]]) -> tuple[Comment, ...]:
     """The comments of a piece; ``scalars`` are the spans, in order, of the scalars that hold a ``#``.
 
-    A plain scalar need not be among them: a ``#`` in it never follows a space.
+    ``text`` is the piece's text as it was read, of the same length.  A plain scalar need not be among them: a ``#`` in it never follows a space.
     """
     start = text.find("#")
     if start < 0:
@@ -36,6 +36,9 @@ def find_comments(piece: Piece, text: str, scalars: Iterable[tuple[int, int]]) -
             start = text.find("#", start + 1)
             continue
         end = _LINE.match(text, start).end()  # type: ignore[union-attr]
+        if piece.text[start] != "#":  # a line that was made a comment, to read what stands around it
+            start = text.find("#", end)
+            continue
         line = text.rfind("\n", 0, start) + 1
         alone = not text[line:start].strip()
         found.append(Comment(piece.text[start + 1 : end], Span(piece, start, end), alone))

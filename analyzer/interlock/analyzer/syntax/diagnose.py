@@ -88,6 +88,12 @@ def _indent(text: str, at: int) -> int:
     return len(text[start:]) - len(text[start:].lstrip(" "))
 
 
+def _column(text: str, at: int) -> int:
+    """The column of what the line of a place begins with, behind the ``-`` of list items."""
+    start = _line_start(text, at)
+    return len(text[start:]) - len(text[start:].lstrip(" -"))
+
+
 def _word(text: str, at: int) -> tuple[str, int]:
     """The word at a place, and where it ends."""
     found = _WORD.match(text, at)
@@ -144,7 +150,7 @@ def _flow(piece: Piece, text: str, refusal: Refusal) -> SyntaxProblem | None:
     while at < len(text) and text[at] in " \t\r\n":
         at += 1
     ended = at >= len(text.rstrip())
-    below = _line_start(text, at) > opened and _indent(text, at) <= _indent(text, opened)
+    below = _line_start(text, at) > opened and _indent(text, at) <= _column(text, opened)
     if ended or (below and text[at] not in "]}"):
         return _problem(
             piece,

@@ -17,6 +17,7 @@ from interlock.analyzer.syntax.cut import Cut, cut, documents, odd_line, top_lin
 from interlock.analyzer.syntax.diagnose import diagnose, illegal
 from interlock.analyzer.syntax.mend import Mended, mend
 from interlock.analyzer.syntax.nodes import (
+    Alias,
     Chunk,
     Document,
     Entry,
@@ -204,10 +205,11 @@ class _Parse:
 
     def entries(self, begins: list[int], end: int) -> tuple[list[Chunk], Node | None]:
         """The entries of a refused stretch, each read by itself, and the node that they make."""
-        chunks = []
+        chunks: list[Chunk] = []
         for begin, stop in zip(begins, [*begins[1:], end], strict=True):
             chunk = self.chunk("entry", begin, stop)
-            if not chunk.broken and not _is_block(chunk.root) and chunk.root is not None:
+            root = chunk.root
+            if root is not None and (not _is_block(root) or (chunks and _has_properties(root))):
                 chunk = self.misplaced(chunk)
             chunks.append(self.take(chunk))
         entries = [entry for chunk in chunks for entry in _root_entries(chunk)]
@@ -242,7 +244,7 @@ class _Parse:
             chunk = self.chunk("item", start, begins[index + 1])
             if not chunk.broken:
                 root = chunk.root
-                if not isinstance(root, Sequence) or root.flow or root.anchor or root.tag:
+                if not isinstance(root, Sequence) or root.flow or _has_properties(root):
                     raise _Unsuitable
                 yield self.take(chunk)
                 index += 1
@@ -501,15 +503,19 @@ def _is_block(node: Node | None) -> bool:
     return isinstance(node, Mapping | Sequence) and not node.flow
 
 
+def _has_properties(node: Node) -> bool:
+    return not isinstance(node, Alias) and (node.anchor is not None or node.tag is not None)
+
+
 def _root_entries(chunk: Chunk) -> tuple[Entry, ...]:
     """The entries that a piece gives to the root."""
     root = chunk.root
     if chunk.broken or root is None:
         return ()
-    if isinstance(root, Mapping) and not root.flow and root.anchor is None and root.tag is None:
-        return root.entries
     if chunk.kind == "entry":
-        return ()
+        return root.entries if isinstance(root, Mapping) and not root.flow else ()
+    if isinstance(root, Mapping) and not root.flow and not _has_properties(root):
+        return root.entries
     raise _Unsuitable
 
 
