@@ -1,0 +1,116 @@
+"""What a block is given besides its params, and how it says that it failed (section 5.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from interlock.engine.ports import Effect, Json
+
+
+class BlockFailed(Exception):
+    """Raised by a block that failed: what happened, and whether its effect is known.
+
+    ``effect`` is ``none`` where nothing was done (refused, never sent), ``unknown`` where nobody
+    knows; left out, it is ``unknown`` for a block with effects and ``none`` for one without.
+
+    >>> raise BlockFailed("the printer is out of paper", effect="none")
+    Traceback (most recent call last):
+    ...
+    interlock.engine.blocks.context.BlockFailed: the printer is out of paper
+    """
+
+    def __init__(self, message: str, *, effect: Effect | None = None, code: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.effect = effect
+        self.code = code
+        self.own = False
+
+
+class OwnFailure(BlockFailed):
+    """What the ``fail`` block raises: a failure with a code of the workflow's own."""
+
+    def __init__(self, message: str, code: str) -> None:
+        super().__init__(message, effect="none", code=code)
+        self.own = True
+
+
+class Context:
+    """One attempt of one block: who asks, and what the outside may need to know of it.
+
+    ``idempotency_key`` stays the same over attempts, crashes and retries of the run; ``fence`` is the
+    number of the lease that the block runs under, for an outside system to refuse a stale holder.
+    Times are seconds since 1970.
+    """
+
+    __slots__ = (
+        "_log",
+        "account",
+        "attempt",
+        "begun",
+        "deadline",
+        "fence",
+        "idempotency_key",
+        "path",
+        "run",
+        "services",
+        "visit",
+        "workflow",
+    )
+
+    def __init__(
+        self,
+        *,
+        run: str = "",
+        account: str = "default",
+        workflow: str = "",
+        path: str = "",
+        visit: int = 1,
+        attempt: int = 1,
+        idempotency_key: str = "",
+        fence: int | None = None,
+        deadline: float | None = None,
+        log: Callable[[str, str], None] | None = None,
+        services: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.run = run
+        self.account = account
+        self.workflow = workflow
+        self.path = path
+        self.visit = visit
+        self.attempt = attempt
+        self.idempotency_key = idempotency_key
+        self.fence = fence
+        self.deadline = deadline
+        self.services = services or {}
+        self.begun = False
+        self._log = log
+
+    def begin(self) -> None:
+        """Say that the outside may be touched from now on.
+
+        A block that fails, or is out of time, before it has begun counts as not done.  Blocks that
+        never call it count as begun from the start.
+        """
+        self.begun = True
+
+    def log(self, message: str, level: str = "info") -> None:
+        """Write a line to the run's log; ``level`` is debug, info, warning or error."""
+        if self._log is not None:
+            self._log(level, message)
+
+    def described(self) -> dict[str, Json]:
+        """The facts of the attempt as JSON, for a child process."""
+        names = (
+            "run",
+            "account",
+            "workflow",
+            "path",
+            "visit",
+            "attempt",
+            "idempotency_key",
+            "fence",
+            "deadline",
+        )
+        return {name: getattr(self, name) for name in names}

@@ -1,0 +1,133 @@
+"""Runs one attempt of a block and says what became of it: params checked, result checked, effect told."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
+from interlock.engine.blocks.children import Children
+from interlock.engine.blocks.context import BlockFailed, Context
+from interlock.engine.blocks.registry import Block, Registry
+from interlock.engine.errors import RUN_CODES
+from interlock.engine.ports import Effect, Failed, Json, Outcome, Success
+from interlock.engine.secrets import texts_in
+from interlock.engine.values import NotJson, json_value
+
+
+def arguments(block: Block, params: Json, context: Context) -> dict[str, Any]:
+    """The arguments of the block's function; `BlockFailed` ``bad-value`` where the params do not fit."""
+    signature = block.signature
+    try:
+        made = msgspec.convert(params, signature.params)
+    except msgspec.ValidationError as error:
+        raise BlockFailed(
+            f'The params of block "{block.name}" do not fit: {_plainly(error)}.',
+            effect="none",
+            code="bad-value",
+        ) from None
+    given: dict[str, Any] = {}
+    if signature.whole is not None:
+        given[signature.whole] = made
+    else:
+        given = {name: getattr(made, name) for name in signature.params.__struct_fields__}
+    if signature.context is not None:
+        given[signature.context] = context
+    return given
+
+
+def _plainly(error: Exception) -> str:
+    return str(error).replace("Object ", "they ", 1).replace(" - at `$.", ' at "').replace("`", '"')
+
+
+def converted_result(block: Block, result: Any) -> Json:
+    """A block's result as JSON; `BlockFailed` ``result-invalid`` where it is not of its type."""
+    try:
+        plain = msgspec.to_builtins(result)
+        if block.signature.result is not Any:
+            msgspec.convert(plain, block.signature.result)
+        return json_value(plain, "it")
+    except (msgspec.ValidationError, NotJson, TypeError, RecursionError) as error:
+        raise BlockFailed(
+            f'What block "{block.name}" returned does not fit its result: {_plainly(error)}.',
+            code="result-invalid",
+        ) from None
+
+
+def secret_texts(result: Json, paths: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
+    """The texts of a result that stand at secret paths; ``*`` is any key or item."""
+    found: list[str] = []
+    for path in paths:
+        places = [result]
+        for part in path:
+            inner: list[Json] = []
+            for place in places:
+                if part == "*" and isinstance(place, dict | list):
+                    inner.extend(place.values() if isinstance(place, dict) else place)
+                elif isinstance(place, dict) and part in place:
+                    inner.append(place[part])
+                elif isinstance(place, list) and part.isdecimal() and int(part) < len(place):
+                    inner.append(place[int(part)])
+            places = inner
+        for place in places:
+            found.extend(texts_in(place))
+    return tuple(dict.fromkeys(found))
+
+
+def failed(error: BlockFailed, effects: bool) -> Failed:
+    """The outcome of a block that raised; its code is of the closed list, or the workflow's own."""
+    effect: Effect = error.effect or ("unknown" if effects else "none")
+    if error.own:
+        return Failed(error.code or "failed", error.message, "none", own=True)
+    code = error.code
+    if code is None or code not in RUN_CODES:
+        code = "effect-unknown" if effect == "unknown" else "block-failed"
+    return Failed(code, error.message, effect)
+
+
+async def run_block(
+    registry: Registry,
+    name: str,
+    params: Json,
+    context: Context,
+    *,
+    timeout: float | None = None,
+) -> Outcome:
+    """One attempt of a block by its name; never raises, except when it is cancelled.
+
+    A time-out is the error ``timeout``; its effect is unknown once the block had begun.  Services
+    that blocks use (``http``, ``children``) come with the context.
+    """
+    block = registry.get(name)
+    if block is None:
+        return Failed("block-unavailable", f'No block is called "{name}" here.', "none")
+    if not registry.may_run(name):
+        return Failed("block-unavailable", f'Block "{name}" is not allowed here; allow it by name.', "none")
+    effects = registry.effects(name, params)
+    limit = asyncio.timeout(timeout)
+    try:
+        async with limit:
+            result = await _run(block, params, context)
+        return Success(result, secret_texts(result, block.spec.secret_results))
+    except TimeoutError as error:
+        if not limit.expired():
+            return failed(BlockFailed(f"TimeoutError: {error}"), effects)
+        known = not effects or (block.spec.built_in and not context.begun)
+        took = f"{timeout:g}" if timeout is not None else "?"
+        return Failed("timeout", f"The block took longer than {took} seconds.", "none" if known else "unknown")
+    except BlockFailed as error:
+        return failed(error, effects)
+    except Exception as error:
+        return failed(BlockFailed(f"{type(error).__name__}: {error}"), effects)
+
+
+async def _run(block: Block, params: Json, context: Context) -> Json:
+    given = arguments(block, params, context)
+    if block.asynchronous:
+        return converted_result(block, await block.function(**given))
+    children = context.services.get("children")
+    if not isinstance(children, Children) or block.place is None:
+        raise BlockFailed("No child processes are at hand here.", effect="none", code="block-unavailable")
+    return await children.call(block.place, params, block, context)

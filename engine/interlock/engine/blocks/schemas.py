@@ -1,0 +1,87 @@
+"""From the types of a block's function to the JSON Schemas of its params and result."""
+
+from __future__ import annotations
+
+import inspect
+import typing
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from interlock.analyzer.language.blocks import MAX_SCHEMA_DEPTH, Schema
+from interlock.engine.blocks.context import Context
+
+
+class Signature(msgspec.Struct, frozen=True, eq=False):
+    """How a function is called.
+
+    ``params`` is the type that the params are converted to.  With ``whole`` the function takes that
+    object as its parameter of this name, else its fields by name.  ``context`` names the parameter
+    that takes the `Context`.
+    """
+
+    params: Any
+    result: Any
+    whole: str | None
+    context: str | None
+
+
+def read_signature(function: Callable[..., Any], name: str) -> Signature:
+    """The types of a function; TypeError, with what to do, where they do not suffice."""
+    hints = typing.get_type_hints(function, include_extras=True)
+    fields: list[Any] = []
+    context: str | None = None
+    parameters = list(inspect.signature(function).parameters.values())
+    for parameter in parameters:
+        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD, parameter.POSITIONAL_ONLY):
+            raise TypeError(f'Block "{name}": parameter "{parameter.name}" must be a named one, not * or /.')
+        hint = hints.get(parameter.name)
+        if hint is Context:
+            context = parameter.name
+            continue
+        if hint is None:
+            raise TypeError(f'Block "{name}": parameter "{parameter.name}" needs a type.')
+        if parameter.default is parameter.empty:
+            fields.append((parameter.name, hint))
+        else:
+            fields.append((parameter.name, hint, parameter.default))
+    if "return" not in hints:
+        raise TypeError(f'Block "{name}" needs the type of its result ("-> …"); write "-> Any" where it varies.')
+    if len(fields) == 1 and fields[0][0] == "params" and len(fields[0]) == 2:
+        return Signature(fields[0][1], hints["return"], "params", context)
+    try:
+        made = msgspec.defstruct("Params", fields, kw_only=True, forbid_unknown_fields=True)
+        schema_of(made)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f'Block "{name}": its parameters have no JSON Schema: {error}') from None
+    return Signature(made, hints["return"], None, context)
+
+
+def schema_of(type_: Any) -> Schema:
+    """The JSON Schema of a type, references written out; ``{}`` for what may be anything."""
+    made = msgspec.json.schema(type_)
+    definitions = made.pop("$defs", {})
+    inlined = _inline(made, definitions, (), 1)
+    return inlined if isinstance(inlined, dict) else {}
+
+
+def _inline(part: Any, definitions: dict[str, Any], inside: tuple[str, ...], depth: int) -> Any:
+    """The schema with each reference replaced; a type inside itself may be anything there."""
+    if isinstance(part, list):
+        return [_inline(item, definitions, inside, depth) for item in part]
+    if not isinstance(part, dict):
+        return part
+    if depth > MAX_SCHEMA_DEPTH - 2:
+        return {}
+    target = part.get("$ref")
+    if isinstance(target, str):
+        name = target.rsplit("/", 1)[-1]
+        return {} if name in inside else _inline(definitions[name], definitions, (*inside, name), depth)
+    return {word: _inline(item, definitions, inside, depth + 1) for word, item in part.items() if word != "title"}
+
+
+def result_schema(type_: Any) -> Schema | None:
+    """The schema of a result, None where nothing is known of it."""
+    schema = {"type": "null"} if type_ is type(None) else schema_of(type_)
+    return schema or None
