@@ -16,9 +16,10 @@ _QUOTED = re.compile(r"(?:^|(?<=[\s:,\[{(?-]))(?:\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\
 
 
 def find_comments(piece: Piece, text: str, scalars: Iterable[tuple[int, int]]) -> tuple[Comment, ...]:
-    """The comments of a piece; ``scalars`` are the spans, in order, of the scalars that hold a ``#``.
+    """The comments of a piece, whose text was read as ``text``, which is as long.
 
-    ``text`` is the piece's text as it was read, of the same length.  A plain scalar need not be among them: a ``#`` in it never follows a space.
+    ``scalars`` are the spans, in order, of the scalars that hold a ``#``.  A plain scalar need not be
+    among them: a ``#`` in it never follows a space.
     """
     start = text.find("#")
     if start < 0:
