@@ -136,12 +136,17 @@ class FieldReader(ValueReader):
                     field.doc,
                 )
 
-    def misplaced(self, rows: Rows, family: str) -> None:
-        """IL302 for each field that the family does not take; it is left out of the rows."""
+    def misplaced(self, rows: Rows, family: str, others: Iterable[str] = ()) -> None:
+        """IL302 for each field that the family does not take; it is left out of the rows.
+
+        ``others`` are the families of kinds that are one too many: their fields went with them.
+        """
         for name, row in list(rows.rows.items()):
             if isinstance(row.field, f.KindRow) or not row.field.on or family in row.field.on:
                 continue
             del rows.rows[name]
+            if not set(others).isdisjoint(row.field.on):
+                continue
             homes = sorted(FAMILY_TITLES[home] for home in row.field.on)
             self.sink.add(
                 "IL302",

@@ -95,7 +95,7 @@ class StepReader(FieldReader):
         rows = self.rows(found, found.span, STEP.fields, STEP.title, KINDS)
         if rows is None:
             return None
-        kind_row = self._kind_row(rows)
+        kind_row, too_many = self._kind_row(rows)
         span = found.span
         if kind_row is None:
             kind: Kind = Broken(span)
@@ -105,7 +105,7 @@ class StepReader(FieldReader):
             kind_name = kind_row.field.name
             kind, family, inner_when = self._kind(kind_row, rows)
         if family:
-            self.misplaced(rows, family)
+            self.misplaced(rows, family, too_many)
         self.missing(rows, (STEP.fields["id"],), STEP.title)
         identifier = self.simple(rows, "id")
         when = self.condition(rows, "when")
@@ -143,8 +143,8 @@ class StepReader(FieldReader):
             fix=remove_entry(inner.key, inner.span, 'Remove the inner "when"'),
         )
 
-    def _kind_row(self, rows: Rows) -> Row | None:
-        """The row that gives the kind; IL107 for none, and for each one too many."""
+    def _kind_row(self, rows: Rows) -> tuple[Row | None, tuple[str, ...]]:
+        """The row that gives the kind; IL107 for none, and for each one too many, with their families."""
         kinds = [row for row in rows.rows.values() if isinstance(row.field, f.KindRow)]
         if not kinds:
             if not rows.unknown:
@@ -154,18 +154,21 @@ class StepReader(FieldReader):
                     "This step has no kind, so it does nothing.",
                     "Give it one of: " + ", ".join(KINDS) + ".",
                 )
-            return None
+            return None, ()
         kinds.sort(key=lambda row: row.key.offset)
         first = kinds[0].field.name
+        too_many: list[str] = []
         for row in kinds[1:]:
+            assert isinstance(row.field, f.KindRow)
             del rows.rows[row.field.name]
+            too_many.extend(row.field.families)
             self.sink.add(
                 "IL107",
                 row.key,
                 f'A step has one kind: this one is a "{first}" already, so "{row.field.name}" cannot stand here.',
                 "Make it a step of its own.",
             )
-        return kinds[0]
+        return kinds[0], tuple(too_many)
 
     def condition(self, rows: Rows, name: str) -> Condition | None:
         pair = self.found(rows, name)
