@@ -223,7 +223,7 @@ _HARMLESS = frozenset(["page", "continuation", "cursor", "next", "sync", "csrf",
 
 def credential_field(name: str) -> bool:
     """Whether a field is called like one that holds a credential: ``api_key``, ``X-Auth-Token``."""
-    words = [word.lower() for word in _WORDS.findall(name)]
+    words: list[str] = [word.lower() for word in _WORDS.findall(name)]
     while words and words[-1].isdigit():
         words.pop()
     if not words:
@@ -235,7 +235,8 @@ def credential_field(name: str) -> bool:
         return True
     if last in ("key", "keys") and len(words) > 1 and words[-2] in _KEYS:
         return True
-    return last.endswith(("password", "passwd", "apikey", "secretkey", "accesskey", "authtoken", "clientsecret"))
+    endings = ("password", "passwd", "apikey", "secretkey", "accesskey", "authtoken", "clientsecret")
+    return last.endswith(endings)
 
 
 def bits(text: str) -> float:
