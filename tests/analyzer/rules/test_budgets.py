@@ -76,7 +76,11 @@ LOG = "block: log, params: {message: hi}"
             f"- id: f\n  for_each: {{items: '{{inputs.xs}}', mode: quorum, quorum: 4, steps: [{{id: x, {LOG}}}]}}",
             4,
         ),
-        ("max_state_bytes", "- {id: a, block: set, params: {text: 'twelve bytes'}}", len('{"a":{"text":"twelve bytes"}}')),
+        (
+            "max_state_bytes",
+            "- {id: a, block: set, params: {text: 'twelve bytes'}}",
+            len('{"a":{"text":"twelve bytes"}}'),
+        ),
     ],
 )
 def test_the_least_that_a_run_needs_fits_and_one_less_does_not(budget: str, steps: str, least: int) -> None:
@@ -178,7 +182,11 @@ def deadline(limit: str, steps: str) -> str:
         ("3m", "179s", "- {id: a, delay: 1m}\n- {id: b, delay: 2m}"),
         ("1m", "59s", "- {id: a, when: '{inputs.n > 1}', delay: 1h}\n- {id: b, delay: 1m}"),
         ("1m", "59s", "- {id: a, delay: 1m}\n- {id: b, delay: {until: '{run.started_at}'}}"),
-        ("1m", "59s", "- {id: a, next: \"{inputs.n > 1 ? 'b' : 'c'}\", delay: 1m}\n- {id: b, delay: 1h}\n- {id: c, block: log, params: {message: hi}}"),
+        (
+            "1m",
+            "59s",
+            "- {id: a, next: \"{inputs.n > 1 ? 'b' : 'c'}\", delay: 1m}\n- {id: b, delay: 1h}\n- {id: c, block: log, params: {message: hi}}",
+        ),
         (
             "2h",
             "1h",

@@ -16,6 +16,7 @@ import msgspec
 
 MIN_LENGTH = 20
 MIN_BITS = 3.5
+_SHORTEST = 12
 
 
 class Form(msgspec.Struct, frozen=True):
@@ -258,10 +259,16 @@ def high_entropy(text: str, field: str) -> bool:
     What only names a credential, or is no single word at all, is none: paths, addresses,
     variables, references to a store of secrets, sentences, placeholders.
     """
-    word = text.strip()
-    if found := _SCHEME.match(word):
-        word = word[found.end() :].strip()
-    if len(word) < MIN_LENGTH or bits(word) < MIN_BITS:
+    whole = text.strip()
+    found = _SCHEME.match(whole)
+    word = whole[found.end() :].strip() if found else whole
+    if len(word) < MIN_LENGTH:
+        # The word after "Bearer" may be short where it is clearly no word of a language.
+        if len(word) < _SHORTEST or not any(c.isdigit() for c in word) or not any(c.isalpha() for c in word):
+            return False
+        if len(whole) < MIN_LENGTH or bits(whole) < MIN_BITS:
+            return False
+    elif bits(word) < MIN_BITS:
         return False
     if any(letter.isspace() for letter in word) or "://" in word or _PLACEHOLDER.search(word):
         return False
