@@ -113,8 +113,9 @@ def sites(workflow: Workflow, flow: Flow) -> Iterator[Site]:
 
 
 def _step(step: Step, flow: Flow, where: _Where) -> Iterator[Site]:
-    if step.when is not None and isinstance(step.when.value, Template):
-        yield from _template(step.when.value, "when", where, (), step.when.key)
+    for when in (step.when, step.spare_when):
+        if when is not None and isinstance(when.value, Template):
+            yield from _template(when.value, "when", where, (), when.key)
     yield from _kind(step, flow, where)
     if step.compensate is not None:
         yield from _value(step.compensate.params, "compensate", where, own=True)

@@ -362,6 +362,7 @@ class Step(msgspec.Struct, frozen=True, eq=False):
 
     ``kind_name`` is the key that gives the kind (``block``, ``wait_for_agents``, …).  ``when`` is
     the condition wherever it stands; ``inner_when`` tells that it stands inside ``concurrency``.
+    ``spare_when`` is the inner one of two conditions (IL315): it decides nothing, but it is judged.
     """
 
     id: str
@@ -377,6 +378,7 @@ class Step(msgspec.Struct, frozen=True, eq=False):
     compensate: Compensate | None = None
     next: Setting[str | Template] | None = None
     fields: dict[str, Span] = {}
+    spare_when: Condition | None = None
 
     def inner(self) -> Iterator[tuple[str, StepList]]:
         """The step lists inside it, each with the name of its branch (empty elsewhere)."""

@@ -110,9 +110,11 @@ class StepReader(FieldReader):
         identifier = self.simple(rows, "id")
         when = self.condition(rows, "when")
         inner = False
+        spare: Condition | None = None
         if kind_row is not None and inner_when is not None:
             if when is not None or "when" in rows.rows:
                 self._double_when(inner_when)
+                spare = inner_when
             else:
                 when, inner = inner_when, True
         id_row = rows.rows.get("id")
@@ -130,6 +132,7 @@ class StepReader(FieldReader):
             self._compensate(rows),
             self._next(rows),
             rows.keys,
+            spare,
         )
 
     def _double_when(self, inner: Condition) -> None:
