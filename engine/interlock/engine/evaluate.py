@@ -28,6 +28,7 @@ from interlock.analyzer.expressions.template import split
 from interlock.analyzer.model.nodes import Condition
 from interlock.analyzer.model.values import Expression, ListValue, MapValue, Template, Value
 from interlock.engine.growth import bounds
+from interlock.engine.macros import MOST_ITEMS, PIECE, Macro, outer_macros
 from interlock.engine.ports import Deferred, EvaluationError, Json, Rendered, Scope
 from interlock.engine.values import NotJson, as_text, dump, json_value
 
@@ -57,30 +58,34 @@ class _Compiled:
     where it is read whole; ``risky`` says that its result can be larger than what it reads.
     """
 
-    __slots__ = ("optionals", "program", "reads", "risky", "source", "tree")
+    __slots__ = ("macros", "optionals", "program", "reads", "risky", "shown", "source", "tree")
 
-    def __init__(self, source: str) -> None:
+    def __init__(self, source: str, shown: str) -> None:
         self.source = source
+        self.shown = shown
         parsed = parse(source)
         self.tree = parsed.tree
         self.reads = _reads(self.tree)
         self.risky = any(isinstance(node, ast.Comprehension | ast.Call) for node in ast.walk(self.tree))
+        self.macros = outer_macros(self.tree, source) if self.risky else ()
         self.optionals = _OPTIONAL.search(source) is not None
         try:
             self.program = _env.compile(source, disable_check=True)
         except Exception as error:
-            raise EvaluationError("expression", _said(source, str(error))) from None
+            raise EvaluationError("expression", _said(shown, str(error))) from None
 
 
-_compiled: dict[str, _Compiled] = {}
+_compiled: dict[tuple[str, str], _Compiled] = {}
 
 
-def _compile(source: str) -> _Compiled:
-    found = _compiled.get(source)
+def _compile(source: str, shown: str | None = None) -> _Compiled:
+    """The expression ready to run; messages show ``shown`` where it was made of another one."""
+    key = (source, source if shown is None else shown)
+    found = _compiled.get(key)
     if found is None:
         if len(_compiled) >= _CACHE:
             _compiled.clear()
-        found = _compiled[source] = _Compiled(source)
+        found = _compiled[key] = _Compiled(*key)
     return found
 
 
@@ -146,21 +151,60 @@ def _raw(code: _Compiled, data: dict[str, Json]) -> Any:
     stand_in = None
     if b"\\u0000" in packed:
         stand_in, data = _without_nul(data)
+    if code.macros and len(packed) > PIECE:
+        code, data = _unrolled(code, data)
+        packed = dump(data)
     if code.risky:
-        size, work = bounds(code.tree, len(packed), len(code.source))
+        size, work = bounds(code.tree, packed, code.source)
         if size > LARGE or work > 20 * LARGE:
             return _elsewhere(code, data, stand_in)
     result = _result(code, _run(code, data))
     return result if stand_in is None else _restore(result, stand_in)
 
 
+def _unrolled(code: _Compiled, data: dict[str, Json]) -> tuple[_Compiled, dict[str, Json]]:
+    """The expression with each macro over a long list replaced by its result.
+
+    What fails here is left as it stands: it may never be asked for, and if it is, it fails again.
+    """
+    source, moved = code.source, 0
+    for number, macro in enumerate(code.macros):
+        name = f"macro_{number}_"
+        try:
+            items = _raw(_compile(macro.items), data)
+            if not isinstance(items, list) or len(items) <= PIECE or name in code.reads:
+                continue
+            instead = name
+            if len(items) > MOST_ITEMS:
+                # Refused by the runtime's own limit, if it is asked for, before it copies anything.
+                instead, made = f"{name}.exists(i, false)", items
+            else:
+                made = _in_pieces(macro, items, data)
+        except EvaluationError:
+            continue
+        source = source[: macro.start + moved] + instead + source[macro.end + moved :]
+        moved = len(source) - len(code.source)
+        data = {**data, name: made}
+    return (code, data) if source == code.source else (_compile(source, code.shown), data)
+
+
+def _in_pieces(macro: Macro, items: list[Json], data: dict[str, Json]) -> list[Json]:
+    """The list that a macro makes of these items."""
+    call = _compile(f"macro_items_.{macro.call}")
+    others = _data(call, data)
+    made: list[Json] = []
+    for start in range(0, len(items), PIECE):
+        made += _raw(call, {**others, "macro_items_": items[start : start + PIECE]})
+    return made
+
+
 def _run(code: _Compiled, data: dict[str, Json]) -> Any:
     try:
         return code.program.eval(data=data)
     except MemoryError:
-        raise EvaluationError("expression", _said(code.source, "it needs too much memory")) from None
+        raise EvaluationError("expression", _said(code.shown, "it needs too much memory")) from None
     except Exception as error:
-        raise EvaluationError("expression", _said(code.source, str(error))) from None
+        raise EvaluationError("expression", _said(code.shown, str(error))) from None
 
 
 def _result(code: _Compiled, value: Any) -> Any:
@@ -170,19 +214,19 @@ def _result(code: _Compiled, value: Any) -> Any:
             message = value.value()
         except TypeError:
             message = "its value is an optional; add .orValue(…)"
-        raise EvaluationError("expression", _said(code.source, str(message)))
+        raise EvaluationError("expression", _said(code.shown, str(message)))
     if code.optionals:
         return _walk(code, value)
     try:
         return value.plain_value()
     except Exception as error:
-        raise EvaluationError("expression", _said(code.source, str(error))) from None
+        raise EvaluationError("expression", _said(code.shown, str(error))) from None
 
 
 def _walk(code: _Compiled, value: Any) -> Any:
     """As `_result` for a value that may hold optionals: unpacking those at once kills the process."""
     if value.type() == _ERROR:
-        raise EvaluationError("expression", _said(code.source, "it holds an optional; add .orValue(…)"))
+        raise EvaluationError("expression", _said(code.shown, "it holds an optional; add .orValue(…)"))
     plain = value.value()
     if isinstance(plain, list):
         return [_walk(code, item) for item in plain]
@@ -218,7 +262,7 @@ def _elsewhere(code: _Compiled, data: dict[str, Json], stand_in: str | None) -> 
     try:
         value = evaluate_elsewhere(code.source, data)
     except Exceeded as error:
-        raise EvaluationError("expression", _said(code.source, str(error))) from None
+        raise EvaluationError("expression", _said(code.shown, str(error))) from None
     return value if stand_in is None else _restore(value, stand_in)
 
 
@@ -270,9 +314,7 @@ def _written(pieces: list[tuple[bool, str]], scope: Scope, keyed: bool = False) 
             )
         if keyed and isinstance(value, list | dict):
             kind = "a list" if isinstance(value, list) else "a map"
-            raise EvaluationError(
-                "bad-key", f'The value of "{part.strip()}" is {kind}, and a key is made of texts.'
-            )
+            raise EvaluationError("bad-key", f'The value of "{part.strip()}" is {kind}, and a key is made of texts.')
         made.append(as_text(value))
     return "".join(made)
 
@@ -336,18 +378,13 @@ class TemplateEvaluator:
         made = self._params(value, scope, (), deferred)
         return Rendered(made, tuple(deferred))
 
-    def _params(
-        self, value: Value, scope: Scope, at: tuple[str | int, ...], deferred: list[Deferred]
-    ) -> Json:
+    def _params(self, value: Value, scope: Scope, at: tuple[str | int, ...], deferred: list[Deferred]) -> Json:
         if isinstance(value, MapValue):
             return {
-                member.name: self._params(member.value, scope, (*at, member.name), deferred)
-                for member in value.members
+                member.name: self._params(member.value, scope, (*at, member.name), deferred) for member in value.members
             }
         if isinstance(value, ListValue):
-            return [
-                self._params(item, scope, (*at, place), deferred) for place, item in enumerate(value.items)
-            ]
+            return [self._params(item, scope, (*at, place), deferred) for place, item in enumerate(value.items)]
         if isinstance(value, Template):
             codes = [_compile(part.source) for part in value.expressions]
             if any("secrets" in code.reads for code in codes):
@@ -363,9 +400,7 @@ class TemplateEvaluator:
         """The text of a ``next`` template; anything but a string is the error ``bad-next``."""
         value = self.value(template, scope)
         if not isinstance(value, str):
-            raise EvaluationError(
-                "bad-next", f'"{template.text}" must give the id of a step, and is {_shown(value)}.'
-            )
+            raise EvaluationError("bad-next", f'"{template.text}" must give the id of a step, and is {_shown(value)}.')
         return value
 
     def until(self, value: Value, scope: Scope) -> float:
@@ -398,9 +433,7 @@ def check_key(text: str) -> str:
     if not text:
         raise EvaluationError("bad-key", "The key is empty; it must name something.")
     if len(text) > MAX_KEY:
-        raise EvaluationError(
-            "bad-key", f"The key has {len(text):,} characters, and at most {MAX_KEY} are allowed."
-        )
+        raise EvaluationError("bad-key", f"The key has {len(text):,} characters, and at most {MAX_KEY} are allowed.")
     return text
 
 
@@ -443,9 +476,7 @@ def fill(params: Json, deferred: tuple[Deferred, ...], secrets: Mapping[str, str
     made = msgspec.json.decode(dump(params)) if deferred else params
     for item in deferred:
         scope = {**item.names, "secrets": dict(secrets)}
-        pieces = [
-            (False, part) if isinstance(part, str) else (True, part.source) for part in split(item.text).parts
-        ]
+        pieces = [(False, part) if isinstance(part, str) else (True, part.source) for part in split(item.text).parts]
         value = _final(pieces[0][1], scope) if item.whole else _written(pieces, scope)
         if not item.where:
             made = value

@@ -18,9 +18,10 @@ _GROWING = frozenset({"replace", "join", "format"})
 class _Bound:
     """The bounds of one tree: every free name counts as large as all the data together."""
 
-    def __init__(self, size: int, literal: int) -> None:
+    def __init__(self, size: int, literal: int, items: int) -> None:
         self.size = size
         self.literal = literal
+        self.items = items
         self.depth = 0
 
     def of(self, node: ast.Node, bound: dict[str, int]) -> tuple[int, int]:
@@ -43,7 +44,9 @@ class _Bound:
 
     def comprehension(self, node: ast.Comprehension, bound: dict[str, int]) -> tuple[int, int]:
         size, work = self.of(node.target, bound)
-        count = min(MOST_ITEMS, size // 2 + 1)
+        # A call such as split can make more items of a text than any list has.
+        made_here = any(isinstance(part, ast.Call) for part in ast.walk(node.target))
+        count = min(MOST_ITEMS, size // 2 + 1, size if made_here else self.items)
         if self.depth >= MOST_NESTED:
             return _CEILING, _CEILING
         # What a body does with its item is at least linear, so all items together cost no more than
@@ -53,6 +56,9 @@ class _Bound:
         full_size, full_work = self.body(node, bound, size)
         self.depth -= 1
         made = count * empty_size + full_size + size
+        if node.name in ("map", "filter"):
+            # The runtime copies the list that it builds for every item of it.
+            made += 16 * count * count
         return _cap(made), _cap(work + count * empty_work + full_work + made)
 
     def body(self, node: ast.Comprehension, bound: dict[str, int], item: int) -> tuple[int, int]:
@@ -65,9 +71,10 @@ def _cap(value: int) -> int:
     return min(value, _CEILING)
 
 
-def bounds(tree: ast.Node, data: int, source: int) -> tuple[int, int]:
+def bounds(tree: ast.Node, data: bytes, source: str) -> tuple[int, int]:
     """Upper bounds of the bytes of a tree's value and of the steps to it.
 
-    ``data`` and ``source`` are the bytes of all that it reads and of its own text.
+    ``data`` is all that it reads, as JSON, and ``source`` its own text.
     """
-    return _Bound(data, source).of(tree, {})
+    items = data.count(b",") + source.count(",") + 1
+    return _Bound(len(data), len(source), items).of(tree, {})

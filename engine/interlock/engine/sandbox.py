@@ -12,8 +12,8 @@ import sys
 from interlock.engine.ports import EvaluationError, Json
 from interlock.engine.values import NotJson, dump, load
 
-MEMORY = 2 * 1024 * 1024 * 1024
-SECONDS = 10.0
+MEMORY = 768 * 1024 * 1024
+SECONDS = 5.0
 LARGEST_RESULT = 64 * 1024 * 1024
 
 
@@ -25,9 +25,7 @@ def evaluate_elsewhere(source: str, data: dict[str, Json]) -> Json:
     """The value of an expression; `EvaluationError` where it fails, `Exceeded` where a limit is passed."""
     command = [sys.executable, "-m", "interlock.engine.sandbox"]
     try:
-        done = subprocess.run(
-            command, input=dump([source, data]), capture_output=True, timeout=SECONDS, check=False
-        )
+        done = subprocess.run(command, input=dump([source, data]), capture_output=True, timeout=SECONDS, check=False)
     except subprocess.TimeoutExpired:
         raise Exceeded(f"it takes longer than {SECONDS:g} seconds") from None
     if done.returncode != 0:

@@ -69,9 +69,7 @@ def test_canonical_text_is_json_of_the_same_value(value: object) -> None:
     assert load(canonical(value)) == value
 
 
-@pytest.mark.parametrize(
-    "value", [float("nan"), float("inf"), "\ud800", {1: 2}, b"x", {"a": [object()]}, 10**400]
-)
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), "\ud800", {1: 2}, b"x", {"a": [object()]}, 10**400])
 def test_what_is_no_json_is_refused(value: object) -> None:
     with pytest.raises(NotJson):
         json_value(value)
