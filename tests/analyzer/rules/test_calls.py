@@ -23,13 +23,13 @@ def judge(text: str) -> None:
 
 def test_quorums_of_waits() -> None:
     judge(
-        f"""
+        """
         workflow: w
-        inputs: {{ids: array}}
+        inputs: {ids: array}
         steps:
           - id: without
             wait_for_workflows:
-              workflows: "{{inputs.ids}}"
+              workflows: "{inputs.ids}"
               result_key: r1
               mode: quorum  # IL410
           - id: too_high
@@ -40,7 +40,7 @@ def test_quorums_of_waits() -> None:
               quorum: 3  # IL410
           - id: no_mode
             wait_for_workflows:
-              workflows: "{{inputs.ids}}"
+              workflows: "{inputs.ids}"
               result_key: r3
               quorum: 2  # IL410
           - id: other_mode
@@ -62,7 +62,7 @@ def test_quorums_of_waits() -> None:
               mode: most  # IL112
               quorum: 5
           - id: fine
-            wait_for_workflows: {{workflows: ["a", "b"], result_key: r7, mode: quorum, quorum: 2}}
+            wait_for_workflows: {workflows: ["a", "b"], result_key: r7, mode: quorum, quorum: 2}
         """
     )
 
@@ -253,17 +253,17 @@ def test_a_workflow_s_name_is_no_run_id() -> None:
 
 # -- IL413 ---------------------------------------------------------------------------------------
 
-CHILD = f"""
+CHILD = """
     ---
     workflow: child
     inputs:
       name: string
       count: integer
-      ratio: {{type: number, default: 1.5}}
-      tone: {{type: string, default: plain, enum: [plain, formal]}}
-      note: {{type: string, required: false}}
-      tags: {{type: array, default: []}}
-    steps: [{{id: s, block: log, params: {{message: "{{inputs}}"}}}}]
+      ratio: {type: number, default: 1.5}
+      tone: {type: string, default: plain, enum: [plain, formal]}
+      note: {type: string, required: false}
+      tags: {type: array, default: []}
+    steps: [{id: s, block: log, params: {message: "{inputs}"}}]
 """
 
 
@@ -428,7 +428,8 @@ def run(child: str, mark: str = "", more: str = "", id: str = "a") -> str:
 
 
 def start(child: str, mark: str = "", more: str = "", items: str = "[{}]") -> str:
-    return f"  - id: a\n{more}    start_workflows:\n      items: {items}\n      workflow: {child}{mark}\n      result_key: r\n"
+    fields = f"      items: {items}\n      workflow: {child}{mark}\n      result_key: r\n"
+    return f"  - id: a\n{more}    start_workflows:\n{fields}"
 
 
 def workflow(name: str, *steps: str, head: str = "") -> str:
@@ -486,7 +487,7 @@ def test_two_circles_and_an_unknown_name() -> None:
         ),
         pytest.param(
             [
-                f"  - id: e\n    when: '{{inputs.go}}'\n    concurrency:\n      branches:\n        b:\n"
+                "  - id: e\n    when: '{inputs.go}'\n    concurrency:\n      branches:\n        b:\n"
                 "          steps: [{id: a, run_workflow: {workflow: w, result_key: r}}]\n"
             ],
             id="a condition around it",

@@ -154,9 +154,9 @@ def test_the_first_place_is_the_first_of_the_first_file() -> None:
         pytest.param(
             [
                 "- id: a\n  concurrency:\n    resource: alpha\n    steps:\n"
-                + deeper(take("c", "gamma", policy="fail"), by=6)
-            ]
-            + [section("b", "beta", W407)],
+                + deeper(take("c", "gamma", policy="fail"), by=6),
+                section("b", "beta", W407),
+            ],
             id="a claim inside a section outlives it",
         ),
         pytest.param(
@@ -196,9 +196,9 @@ def test_the_first_place_is_the_first_of_the_first_file() -> None:
             [
                 branches("p", "- {id: f, block: fail, params: {message: no}}\n" + take("a", "alpha")).replace(
                     "- id: a", "- id: a  # IL212"
-                )
-            ]
-            + [section("b", "beta")],
+                ),
+                section("b", "beta"),
+            ],
             id="unreachable claims are never held",
         ),
         pytest.param(

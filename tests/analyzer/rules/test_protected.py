@@ -297,7 +297,8 @@ IL403, IL319 = "  # IL403", "  # IL319"
         pytest.param(
             section(
                 write("p"),
-                "- id: s\n  concurrency:  # IL403\n    resource: b\n    steps: [{id: x, block: log, params: {message: hi}}]",
+                "- id: s\n  concurrency:  # IL403\n    resource: b\n"
+                "    steps: [{id: x, block: log, params: {message: hi}}]",
             ),
             id="a section after it is told as this, not as a nested section",
         ),
