@@ -6,7 +6,8 @@ from interlock.analyzer.findings import Related, Sink
 from interlock.analyzer.graph.flow import ListFlow
 from interlock.analyzer.graph.program import Program, Unit
 from interlock.analyzer.graph.scope import result_name
-from interlock.analyzer.model.nodes import ForEach, SignalWait, StartWorkflows, Step
+from interlock.analyzer.language.names import ROOTS
+from interlock.analyzer.model.nodes import ForEach, RunWorkflow, SignalWait, StartWorkflows, Step
 from interlock.analyzer.model.values import Setting
 from interlock.analyzer.source.text import Span
 
@@ -94,6 +95,8 @@ def collisions(unit: Unit, sink: Sink) -> None:
                 _item_name(kind.as_field, ids.get(name) or names.outer(flow, name), sink)
             if isinstance(kind, StartWorkflows) and kind.group_key is not None:
                 _group_key(kind, groups, sink)
+            if isinstance(kind, RunWorkflow) and kind.result_key is None:
+                _merge(unit, kind, flow, names, sink)
 
 
 def _has_key(step: Step) -> bool:
@@ -130,6 +133,28 @@ def _item_name(name: Setting[str], taken: Span | None, sink: Sink) -> None:
             name.span,
             f'The item name "{name.value}" is a name that can be seen here already.',
             related=(Related(taken, f'"{name.value}" is a name already here'),),
+        )
+
+
+def _merge(unit: Unit, kind: RunWorkflow, flow: ListFlow, names: _Names, sink: Sink) -> None:
+    """Outputs of a child that are merged, and would hit a name that is taken (`state-conflict`)."""
+    child = unit.program.child(kind.workflow)
+    outputs = child.workflow.outputs if child is not None else None
+    for member in outputs.value.members if outputs is not None else ():
+        name = member.name
+        declared = unit.workflow.inputs.get(name)
+        home = declared.key if declared is not None else names.own(flow).get(name) or names.outer(flow, name)
+        if name.startswith("_") or (home is None and name not in ROOTS):
+            continue
+        related = [Related(member.key, f'"{child.name if child else ""}" gives "{name}" here')]
+        if home is not None:
+            related.append(Related(home, f'"{name}" is a name already here'))
+        sink.add(
+            "IL214",
+            kind.key,
+            f'The child\'s output "{name}" would be merged over a name that is taken.',
+            "Give the step a result_key.",
+            related=tuple(related),
         )
 
 
