@@ -259,7 +259,7 @@ def test_everywhere_in_a_workflow() -> None:
           - id: c
             wait_for_signal: {{name: go, result_key: g, match: {{token: "{RANDOM}"}}}}
           - id: d
-            for_each: {{items: [1, "{TOKEN}"], steps: [{{id: x, block: log, params: {{message: "{{item}} {{inputs}} {{g}}"}}}}]}}
+            for_each: {{items: [1, "{TOKEN}"], steps: [{{id: x, block: log, params: {{message: "{{item}} {{g}}"}}}}]}}
           - id: e
             when: "{{inputs.mode == '{TOKEN}'}}"
             block: set

@@ -382,7 +382,10 @@ def test_workflows_that_run_each_other() -> None:
     other = """
         workflow: other
         inputs: {x: any}
-        steps: [{id: r, when: "{size(inputs.x) > 3}", run_workflow: {workflow: w, inputs: {user: "{inputs.x}", token: t, xs: []}, result_key: k}}]
+        steps:
+          - id: r
+            when: "{size(inputs.x) > 3}"
+            run_workflow: {workflow: w, inputs: {user: "{inputs.x}", token: t, xs: []}, result_key: k}
         outputs: {x: "{inputs.x}"}
         """
     check(
@@ -408,7 +411,8 @@ def test_started_runs() -> None:
             "      - {hidden: '{inputs.token}'}",
             "      - '{inputs.token}'  # want: IL505",
             "      - '{inputs.user}'",
-            "- {id: b, start_workflows: {workflow: child, payload_key: hidden, result_key: x, items: ['{inputs.token}']}}",
+            "- id: b",
+            "  start_workflows: {workflow: child, payload_key: hidden, result_key: x, items: ['{inputs.token}']}",
             log("{ids}", want=False),
             head="budget: {max_started_workflows: 9}",
         ),

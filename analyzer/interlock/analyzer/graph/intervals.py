@@ -157,6 +157,10 @@ class Bounds:
 
     def _least_of(self, flow: ListFlow, or_fails: bool = False) -> Least | None:
         """The cheapest path to the end of a list, or to a step that may fail."""
+        if not flow.steps:
+            return Least(0)
+        if flow.straight:
+            return self._straight(flow, or_fails)
         distance: dict[int, float] = {0: 0}
         came: dict[int, tuple[int, Edge]] = {}
         todo: list[tuple[float, int, int]] = [(0, 0, 0)]
@@ -181,6 +185,31 @@ class Bounds:
                     heappush(todo, (total, order, edge.target))
         return None
 
+    def _straight(self, flow: ListFlow, or_fails: bool) -> Least | None:
+        """The same where the steps simply follow each other."""
+        total = 0.0
+        path: list[Part] = []
+        parts: list[Part] = []
+        sizes = self.quantity == "state_bytes"
+        for number, step in enumerate(flow.steps):
+            if or_fails and can_fail(step):
+                break
+            best: float | None = None
+            skipped = False
+            for edge in flow.edges[number]:
+                weight = self._edge(flow, number, edge)
+                if weight is not None and (best is None or weight < best):
+                    best, skipped = weight, edge.skipped
+            if best is None:
+                return None
+            if not best:
+                continue
+            total = self._add(total, best)
+            path.append(Part(step, best))
+            if not skipped and not sizes and (least := self.step(step)) is not None:
+                parts.extend(least.parts)
+        return Least(total, tuple(path), tuple(parts))
+
     def _edge(self, flow: ListFlow, number: int, edge: Edge) -> float | None:
         step = flow.steps[number]
         if edge.skipped:
@@ -194,17 +223,18 @@ class Bounds:
         return self.quantity == "state_bytes" and flow.role == "workflow"
 
     def _path(self, flow: ListFlow, came: dict[int, tuple[int, Edge]], end: int, amount: float) -> Least:
-        path: list[Part] = []
-        parts: list[Part] = []
+        way: list[tuple[int, Edge]] = []
         at = end
         while at in came:
-            at, edge = came[at]
-            step = flow.steps[at]
-            path.append(Part(step, self._edge(flow, at, edge) or 0))
-            if not edge.skipped and self.quantity != "state_bytes":
-                least = self.step(step)
-                parts[:0] = least.parts if least is not None else ()
-        path.reverse()
+            way.append(came[at])
+            at = came[at][0]
+        path: list[Part] = []
+        parts: list[Part] = []
+        for number, edge in reversed(way):
+            step = flow.steps[number]
+            path.append(Part(step, self._edge(flow, number, edge) or 0))
+            if not edge.skipped and self.quantity != "state_bytes" and (least := self.step(step)) is not None:
+                parts.extend(least.parts)
         return Least(amount, tuple(path), tuple(parts))
 
     # -- steps ------------------------------------------------------------------------------

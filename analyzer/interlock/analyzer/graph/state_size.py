@@ -85,4 +85,6 @@ def value_size(value: Value) -> int:
 
 def text_size(text: str) -> int:
     """The size of a text in quotes."""
+    if text.isascii() and text.isprintable() and '"' not in text and "\\" not in text:
+        return len(text) + 2
     return len(json.dumps(text, ensure_ascii=False).encode("utf-8", "surrogatepass"))

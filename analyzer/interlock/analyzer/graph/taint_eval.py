@@ -105,7 +105,7 @@ class _Evaluator:
             else:
                 shape = element(shape)
                 indexes.extend(traces(self.visit(name, local)))
-        if named:
+        if named and shape is not None:
             shape = read_at(shape, self.expression.at(node.start, node.end))
         return join(shape, Shape(tuple(indexes))) if indexes else shape
 

@@ -10,6 +10,7 @@ import re
 from base64 import b64decode
 from binascii import Error
 from collections import Counter
+from functools import lru_cache
 from math import log2
 
 import msgspec
@@ -222,6 +223,7 @@ _KEYS = frozenset(
 _HARMLESS = frozenset(["page", "continuation", "cursor", "next", "sync", "csrf", "xsrf", "max", "min"])
 
 
+@lru_cache(4096)
 def credential_field(name: str) -> bool:
     """Whether a field is called like one that holds a credential: ``api_key``, ``X-Auth-Token``."""
     words: list[str] = [word.lower() for word in _WORDS.findall(name)]

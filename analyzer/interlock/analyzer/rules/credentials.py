@@ -24,9 +24,12 @@ from interlock.analyzer.model.nodes import (
     Workflow,
     walk,
 )
-from interlock.analyzer.model.values import ListValue, Literal, MapValue, Setting, Template, Value
+from interlock.analyzer.model.values import Literal, MapValue, Setting, Template, Value
 from interlock.analyzer.rules.credential_forms import credential_field, high_entropy, known_form
 from interlock.analyzer.source.text import Span
+
+#: No credential is shorter: what is, is not even looked at.
+_SHORTEST = 8
 
 _KEYS = {
     "IL501": "resource key",
@@ -49,8 +52,10 @@ def credentials(unit: Unit, sink: Sink) -> None:
     told: set[tuple[object, int, str]] = set()
     for text in texts(unit.workflow):
         what = _looks_like(text)
+        if what is None:
+            continue
         mark = (text.span.piece, text.span.start, text.code)
-        if what is None or mark in told:
+        if mark in told:
             continue
         told.add(mark)
         if text.code == "IL504":
@@ -82,79 +87,90 @@ def _looks_like(text: Text) -> str | None:
 # -- the texts of a workflow -----------------------------------------------------------------------------
 
 
-def texts(workflow: Workflow) -> Iterator[Text]:
+def texts(workflow: Workflow) -> list[Text]:
     """Every text of a workflow that a person may have put a credential into."""
+    reader = _Texts()
     for setting in (workflow.description, workflow.version):
         if setting is not None:
-            yield Text(setting.value, setting.span, ())
+            reader.add(setting.value, setting.span, (), "IL504")
     for declared in workflow.inputs.values():
         if declared.default is not None:
-            yield from _value(declared.default.value, (declared.name,))
+            reader.value(declared.default.value, (declared.name,))
         if declared.enum is not None:
-            yield from _value(declared.enum.value, (declared.name,))
+            reader.value(declared.enum.value, (declared.name,))
     if workflow.concurrency is not None:
-        yield from _setting(workflow.concurrency.supersession_key, "IL502")
-    yield from _setting(workflow.idempotency_key, "IL503")
+        reader.setting(workflow.concurrency.supersession_key, "IL502")
+    reader.setting(workflow.idempotency_key, "IL503")
     for steps in (workflow.steps, workflow.on_cancel, workflow.on_deadline):
         for step in walk(steps):
-            yield from _step(step)
-    yield from _setting(workflow.outputs)
+            reader.step(step)
+    reader.setting(workflow.outputs)
+    return reader.found
 
 
-def _step(step: Step) -> Iterator[Text]:
-    kind = step.kind
-    if step.when is not None and isinstance(step.when.value, Template):
-        yield from _value(step.when.value, ())
-    if isinstance(kind, BlockCall):
-        yield from _setting(kind.params)
-    elif isinstance(kind, Branches):
-        for branch in kind.branches:
-            yield from _setting(branch.outputs)
-    elif isinstance(kind, Section):
-        yield from _setting(kind.resource, "IL501")
-        yield from _setting(kind.outputs)
-    elif isinstance(kind, ForEach):
-        yield from _setting(kind.items)
-        yield from _setting(kind.outputs)
-    elif isinstance(kind, RunWorkflow):
-        yield from _setting(kind.inputs)
-    elif isinstance(kind, StartWorkflows):
-        yield from _setting(kind.items)
-    elif isinstance(kind, DependencyWait):
-        yield from _setting(kind.runs)
-    elif isinstance(kind, SignalWait):
-        yield from _setting(kind.match)
-    elif isinstance(kind, Delay):
-        yield from _setting(kind.until)
-    if step.compensate is not None:
-        yield from _setting(step.compensate.params)
-    if step.next is not None and isinstance(step.next.value, Template):
-        yield from _value(step.next.value, ())
+class _Texts:
+    def __init__(self) -> None:
+        self.found: list[Text] = []
 
+    def add(self, text: str, span: Span, names: tuple[str, ...], code: str) -> None:
+        if len(text) >= _SHORTEST:
+            self.found.append(Text(text, span, names, code))
 
-def _setting(setting: Setting[Value] | Setting[MapValue] | None, code: str = "IL504") -> Iterator[Text]:
-    if setting is not None:
-        yield from _value(setting.value, (), code)
+    def step(self, step: Step) -> None:
+        kind = step.kind
+        if step.when is not None and isinstance(step.when.value, Template):
+            self.value(step.when.value, ())
+        if isinstance(kind, BlockCall):
+            self.setting(kind.params)
+        elif isinstance(kind, Branches):
+            for branch in kind.branches:
+                self.setting(branch.outputs)
+        elif isinstance(kind, Section):
+            self.setting(kind.resource, "IL501")
+            self.setting(kind.outputs)
+        elif isinstance(kind, ForEach):
+            self.setting(kind.items)
+            self.setting(kind.outputs)
+        elif isinstance(kind, RunWorkflow):
+            self.setting(kind.inputs)
+        elif isinstance(kind, StartWorkflows):
+            self.setting(kind.items)
+        elif isinstance(kind, DependencyWait):
+            self.setting(kind.runs)
+        elif isinstance(kind, SignalWait):
+            self.setting(kind.match)
+        elif isinstance(kind, Delay):
+            self.setting(kind.until)
+        if step.compensate is not None:
+            self.setting(step.compensate.params)
+        if step.next is not None and isinstance(step.next.value, Template):
+            self.value(step.next.value, ())
 
+    def setting(self, setting: Setting[Value] | Setting[MapValue] | None, code: str = "IL504") -> None:
+        if setting is not None:
+            self.value(setting.value, (), code)
 
-def _value(value: Value, names: tuple[str, ...], code: str = "IL504") -> Iterator[Text]:
-    if isinstance(value, MapValue):
-        for member in value.members:
-            yield Text(member.name, member.key, (), code)
-            yield from _value(member.value, (*names, member.name), code)
-    elif isinstance(value, ListValue):
-        for item in value.items:
-            yield from _value(item, names, code)
-    elif isinstance(value, Literal):
-        if isinstance(value.data, str):
-            yield Text(value.data, value.span, names, code)
-    else:
-        for part in value.parts:
+    def value(self, value: Value, names: tuple[str, ...], code: str = "IL504") -> None:
+        if isinstance(value, Literal):
+            if isinstance(value.data, str):
+                self.add(value.data, value.span, names, code)
+        elif isinstance(value, Template):
+            self.template(value, names, code)
+        elif isinstance(value, MapValue):
+            for member in value.members:
+                self.add(member.name, member.key, (), code)
+                self.value(member.value, (*names, member.name), code)
+        else:
+            for item in value.items:
+                self.value(item, names, code)
+
+    def template(self, template: Template, names: tuple[str, ...], code: str) -> None:
+        for part in template.parts:
             if isinstance(part, str):
-                yield Text(part, value.span, names, code)
+                self.add(part, template.span, names, code)
             elif part.tree is not None and ("'" in part.source or '"' in part.source):
                 for text, inner in _literals(part.tree, names):
-                    yield Text(text, value.span, inner, code)
+                    self.add(text, template.span, inner, code)
 
 
 def _literals(node: Node, names: tuple[str, ...]) -> Iterator[tuple[str, tuple[str, ...]]]:

@@ -68,12 +68,13 @@ def placement(unit: Unit, sink: Sink) -> None:
         for use in unit.uses(site.expression):
             if use.path[0] != "secrets":
                 continue
+            if site.place in ("params", "compensate"):
+                _declared(unit, site, use, sink)
+                continue
             span = site.expression.at(use.start, use.end)
             if site.place in KEYS:
                 if (span.piece, span.start) not in carried:
                     _in_key(site, use, span, sink)
-            elif site.place in ("params", "compensate"):
-                _declared(unit, site, use, sink)
             else:
                 sink.add(
                     "IL508",
