@@ -259,7 +259,7 @@ def test_what_needs_a_store_is_named_with_its_place() -> None:
     assert [(what, span.position.line) for what, span in needs] == [
         ("the top-level concurrency", 28),
         ("the idempotency key", 27),
-        ('the resource of step "two"', 14),
+        ('the resource of step "two"', 15),
         ('the wait of step "five" (wait_for_approval)', 24),
         ('the delay of step "six"', 26),
     ]
