@@ -1,0 +1,511 @@
+"""The engine as a library: one `Engine` is one open store, with what a person or a host does to it.
+
+    from interlock.engine.client import Engine
+
+    with Engine.open("sqlite:///state.db") as engine:
+        engine.load("publish.workflow.yaml")
+        result = engine.run("brief.publish", {"brief_id": 7})
+        print(result.status, result.outputs)
+
+`AsyncEngine` is the same for programs that run in an event loop: every verb is awaited.  Verbs raise
+`CallerError` with a code of section 12 and one sentence.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import re
+import time
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
+from types import TracebackType
+from typing import Any, Literal, ParamSpec, TypeVar
+
+import msgspec
+
+from interlock.analyzer.source.text import SourceText
+from interlock.engine.blocks.registry import Registry
+from interlock.engine.errors import CallerError
+from interlock.engine.host import DEFAULT_STORE, SecretSource, open_store
+from interlock.engine.ports import (
+    AdmissionInfo,
+    Definition,
+    Dispatched,
+    ErrorInfo,
+    Event,
+    Export,
+    Json,
+    LeaseInfo,
+    RunRow,
+    RunStatus,
+    SignalReceipt,
+    Stats,
+)
+from interlock.engine.project import Project, read_text_of
+from interlock.engine.worker import LogLine, Worker
+
+Given = ParamSpec("Given")
+Answer = TypeVar("Answer")
+
+TERMINAL = frozenset({"completed", "failed", "cancelled", "superseded"})
+Decision = Literal["committed", "not-committed", "abandon"]
+_QUOTED = re.compile(r'"([^"]*)"')
+
+
+class RunResult(msgspec.Struct, frozen=True):
+    """How a run ended.  ``outputs`` are what it gives to its dependents, None unless it completed."""
+
+    run: str
+    status: str
+    outputs: Json = None
+    error: ErrorInfo | None = None
+
+    @property
+    def completed(self) -> bool:
+        return self.status == "completed"
+
+
+class Engine:
+    """One open store.
+
+    ``blocks`` are marked functions or classes, ``allow`` names ``shell`` or ``python`` where they
+    may run, ``secrets`` are the host's, by name.  The store is made where it is absent.
+
+    >>> with Engine.open("memory:") as engine:
+    ...     engine.define("workflow: hello\\nsteps: [{id: a, block: set, params: {x: 1}}]")
+    ...     result = engine.run("hello")
+    ...     result.status, result.outputs
+    ('hello',)
+    ('completed', {'a': {'x': 1}})
+    """
+
+    def __init__(
+        self,
+        url: str = DEFAULT_STORE,
+        *,
+        blocks: Iterable[Any] = (),
+        allow: Iterable[str] = (),
+        secrets: SecretSource | None = None,
+        account: str = "default",
+        make: bool = True,
+        synchronous: Literal["FULL", "NORMAL"] = "FULL",
+    ) -> None:
+        self.registry = blocks if isinstance(blocks, Registry) else Registry(blocks, allow=allow)
+        self.secrets = secrets
+        self.account = account
+        self.url = url
+        self.project = Project((), self.registry.specs)
+        known = list(secrets.values()) if isinstance(secrets, Mapping) else []
+        self.kernel, self.cipher = open_store(url, self.registry, secrets=known, make=make, synchronous=synchronous)
+
+    @classmethod
+    def open(
+        cls,
+        url: str = DEFAULT_STORE,
+        *,
+        blocks: Iterable[Any] = (),
+        allow: Iterable[str] = (),
+        secrets: SecretSource | None = None,
+        account: str = "default",
+    ) -> Engine:
+        """Open the store at ``sqlite:///PATH`` or ``memory:``; see the class."""
+        return cls(url, blocks=blocks, allow=allow, secrets=secrets, account=account)
+
+    def close(self) -> None:
+        """Close the store; what was stored stays."""
+        self.kernel.close()
+
+    def __enter__(self) -> Engine:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    # --- definitions ---
+
+    def load(self, *paths: str | os.PathLike[str]) -> tuple[str, ...]:
+        """Read workflow files; the names of all workflows that are known now."""
+        for path in paths:
+            self.project.add(read_text_of(path))
+        return self.project.names
+
+    def define(self, text: str, path: str = "<text>") -> tuple[str, ...]:
+        """Read workflows from a text; the names of all workflows that are known now."""
+        self.project.add(SourceText(path, text))
+        return self.project.names
+
+    def definition(self, workflow: str | Definition) -> Definition:
+        """The definition that a name stands for, refused if it has errors.
+
+        Codes: definition-refused (`Refused`, with the diagnostics), unknown-workflow, not-allowed.
+        """
+        made = self.project.definition(workflow) if isinstance(workflow, str) else workflow
+        for each in (made, *made.closure.values()):
+            for name in _blocks_of(each):
+                if not self.registry.may_run(name):
+                    raise CallerError(
+                        "not-allowed", f'"{each.name}" uses the block "{name}", which is not allowed here by name.'
+                    )
+        return made
+
+    # --- runs ---
+
+    def dispatch(
+        self,
+        workflow: str | Definition,
+        inputs: Mapping[str, Json] | None = None,
+        *,
+        account: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> Dispatched:
+        """Store a new run for a worker to take up; nothing runs yet.
+
+        Codes: those of `definition`, inputs-refused, needs-store.
+
+        >>> with Engine.open("memory:") as engine:
+        ...     engine.define("workflow: hello\\nsteps: [{id: a, block: set}]")
+        ...     engine.dispatch("hello").created
+        ('hello',)
+        True
+        """
+        definition = self.definition(workflow)
+        return self.kernel.dispatch(
+            definition,
+            inputs or {},
+            account=account or self.account,
+            idempotency_key=idempotency_key,
+        )
+
+    def run(
+        self,
+        workflow: str | Definition,
+        inputs: Mapping[str, Json] | None = None,
+        *,
+        account: str | None = None,
+        idempotency_key: str | None = None,
+        on_log: Callable[[LogLine], None] | None = None,
+    ) -> RunResult:
+        """Dispatch a run and work until it has ended; must not be called inside an event loop."""
+        done = self.dispatch(workflow, inputs, account=account, idempotency_key=idempotency_key)
+        return asyncio.run(self.finish(done.run, on_log=on_log))
+
+    def resume(self, run: str, *, on_log: Callable[[LogLine], None] | None = None) -> RunResult:
+        """Work until a stored run has ended; settled steps are not repeated."""
+        self.kernel.status(run)
+        return asyncio.run(self.finish(run, on_log=on_log))
+
+    async def finish(self, run: str, *, on_log: Callable[[LogLine], None] | None = None) -> RunResult:
+        """Work in this process until a run has ended."""
+        worker = self.worker(only_worker=True, on_log=on_log)
+        working = asyncio.create_task(worker.run())
+        try:
+            ended = asyncio.create_task(self._ended(run, None))
+            await asyncio.wait([working, ended], return_when=asyncio.FIRST_COMPLETED)
+            if not ended.done():
+                ended.cancel()
+                working.result()
+        finally:
+            worker.stop()
+            await asyncio.gather(working, return_exceptions=True)
+        return self.result(run)
+
+    def worker(
+        self,
+        *,
+        concurrency: int = 32,
+        grace: float = 30.0,
+        only_worker: bool = False,
+        on_log: Callable[[LogLine], None] | None = None,
+        hidden_environment: frozenset[str] = frozenset(),
+    ) -> Worker:
+        """A worker on this store; `Worker.run` works until it is stopped."""
+        return Worker(
+            self.kernel,
+            self.registry,
+            cipher=self.cipher,
+            secrets=self.secrets,
+            concurrency=concurrency,
+            grace=grace,
+            only_worker=only_worker,
+            on_log=on_log,
+            hidden_environment=hidden_environment,
+        )
+
+    def result(self, run: str) -> RunResult:
+        """How a run ended, or where it stands; secrets in it are hidden."""
+        status = self.kernel.status(run)
+        return RunResult(run, status.status, status.outputs, status.error)
+
+    async def _ended(self, run: str, until: float | None) -> bool:
+        pause = 0.01
+        while self.kernel.status(run).status not in TERMINAL:
+            if until is not None and time.monotonic() >= until:
+                return False
+            await asyncio.sleep(pause)
+            pause = min(pause * 1.3, 0.25)
+        return True
+
+    def wait(self, run: str, timeout: float | None = None) -> RunResult:
+        """Wait until a run has ended, or ``timeout`` seconds; others do its work."""
+        until = None if timeout is None else time.monotonic() + timeout
+        pause = 0.01
+        while self.kernel.status(run).status not in TERMINAL:
+            if until is not None and time.monotonic() >= until:
+                break
+            time.sleep(pause)
+            pause = min(pause * 1.3, 0.25)
+        return self.result(run)
+
+    # --- people ---
+
+    def signal(self, run: str, name: str, payload: Json = None, *, signal_id: str | None = None) -> SignalReceipt:
+        """Send a signal.  With ``signal_id`` a repeated send is harmless.
+
+        Codes: unknown-run, run-ended, bad-payload, payload-too-large, budget-exceeded.
+        """
+        return self.kernel.signal(run, name, payload, signal_id=signal_id)
+
+    def approve(self, run: str, payload: Json = None, *, signal_id: str | None = None) -> SignalReceipt:
+        """Approve what a run waits for: the signal ``approved`` to a decision, else ``approval``."""
+        name = self.answer_name(run, "approve")
+        return self.kernel.signal(run, name, {} if payload is None else payload, signal_id=signal_id)
+
+    def reject(self, run: str, payload: Json = None, *, signal_id: str | None = None) -> SignalReceipt:
+        """Reject what a run waits to be decided: the signal ``rejected``."""
+        name = self.answer_name(run, "reject")
+        return self.kernel.signal(run, name, {} if payload is None else payload, signal_id=signal_id)
+
+    def answer_name(self, run: str, answer: Literal["approve", "reject"]) -> str:
+        """The signal that an answer is, by what the run waits for now, else by what it can wait for."""
+        names = {name for position in self.kernel.status(run).positions for name in waited(position.waits_on)}
+        if not {"approved", "rejected", "approval"} & names:
+            names = self._can_wait_for(run)
+        if answer == "reject":
+            if "approval" in names and "rejected" not in names:
+                raise CallerError(
+                    "bad-payload", f'The run "{run}" waits for an approval, which can be given or the run cancelled.'
+                )
+            return "rejected"
+        return "approval" if "approval" in names and "approved" not in names else "approved"
+
+    def _can_wait_for(self, run: str) -> set[str]:
+        text = msgspec.json.encode(self.kernel.export(run).definition).decode()
+        kinds = {"wait_for_decision": "approved", "wait_for_approval": "approval"}
+        return {name for kind, name in kinds.items() if f'"{kind}"' in text}
+
+    def cancel(self, run: str, *, reason: str = "") -> None:
+        """Ask a run to stop; acknowledged when stored.  Codes: unknown-run, run-ended."""
+        self.kernel.cancel(run, reason=reason)
+
+    def retry(self, run: str) -> None:
+        """Let a failed run go on from its failed step.  Codes: unknown-run, not-retryable."""
+        self.kernel.retry(run)
+
+    def review(
+        self, run: str, decision: Decision, *, path: str | None = None, result: Json = None, by: str = ""
+    ) -> None:
+        """Settle a protected write that is held for review.
+
+        ``committed``, with the section's outputs as ``result``: the run goes on as if it had returned
+        them.  ``not-committed``: the section runs again.  ``abandon``: the run fails.
+        Codes: unknown-run, not-in-review, bad-payload.
+        """
+        self.kernel.review(run, decision, path=path, result=result, by=by)
+
+    # --- looking ---
+
+    def status(self, run: str) -> RunStatus:
+        """Where a run stands, what it waits for and holds.  Code: unknown-run."""
+        return self.kernel.status(run)
+
+    def runs(
+        self,
+        *,
+        workflow: str | None = None,
+        status: str | None = None,
+        account: str | None = None,
+        limit: int = 100,
+        before: str | None = None,
+    ) -> list[RunRow]:
+        """Runs, newest first; ``account`` None means those of every account."""
+        return self.kernel.runs(account=account, workflow=workflow, status=status, limit=limit, before=before)
+
+    def events(self, run: str | None = None, *, after: int = 0, limit: int = 1000) -> list[Event]:
+        """What happened, in order; ``after`` is the last sequence number already seen."""
+        return self.kernel.events(run, after=after, limit=limit)
+
+    def follow(self, run: str, *, after: int = 0, poll: float = 0.1) -> Iterator[Event]:
+        """The events of a run as they come, until it has ended."""
+        while True:
+            ended = self.kernel.status(run).status in TERMINAL
+            while found := self.kernel.events(run, after=after):
+                after = found[-1].seq
+                yield from found
+            if ended:
+                return
+            time.sleep(poll)
+
+    def leases(self, account: str | None = None) -> list[LeaseInfo]:
+        """Who holds and who waits for the keys of an account."""
+        return self.kernel.leases(account or self.account)
+
+    def queue(self, workflow: str | None = None, account: str | None = None) -> list[AdmissionInfo]:
+        """The admission queues of an account."""
+        return self.kernel.queue(account or self.account, workflow)
+
+    def stats(self) -> Stats:
+        """Counts over the store."""
+        return self.kernel.stats()
+
+    def export(self, run: str) -> Export:
+        """A run with its definition and events, secrets hidden."""
+        return self.kernel.export(run)
+
+    def prune(self, older_than: float) -> int:
+        """Remove runs that ended more than so many seconds ago; how many they were.
+
+        Keys, fences and idempotency keys outlive it.
+        """
+        limit = time.time() - older_than
+        removed = 0
+        while gone := self.kernel.prune(limit):
+            removed += gone
+        return removed
+
+
+def waited(waits_on: str | None) -> tuple[str, ...]:
+    """The names of the signals that a position waits for, by its words in the status."""
+    if waits_on is None or not waits_on.startswith("the signal "):
+        return ()
+    return tuple(_QUOTED.findall(waits_on))
+
+
+def _blocks_of(definition: Definition) -> set[str]:
+    from interlock.analyzer.model.nodes import BlockCall, walk
+
+    names: set[str] = set()
+    workflow = definition.workflow
+    for steps in (workflow.steps, workflow.on_cancel, workflow.on_deadline):
+        for step in walk(steps):
+            if isinstance(step.kind, BlockCall) and step.kind.block is not None:
+                names.add(step.kind.block.value)
+            if step.compensate is not None and step.compensate.block is not None:
+                names.add(step.compensate.block.value)
+    return names
+
+
+class AsyncEngine:
+    """`Engine` for programs in an event loop: the same verbs, awaited; the store works in a thread.
+
+    >>> async def main():
+    ...     async with AsyncEngine.open("memory:") as engine:
+    ...         engine.sync.define("workflow: hello\\nsteps: [{id: a, block: set}]")
+    ...         return (await engine.run("hello")).status
+    >>> asyncio.run(main())
+    'completed'
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self.sync = engine
+        """The engine itself; its verbs wait."""
+
+    @classmethod
+    @contextlib.asynccontextmanager
+    async def open(
+        cls,
+        url: str = DEFAULT_STORE,
+        *,
+        blocks: Iterable[Any] = (),
+        allow: Iterable[str] = (),
+        secrets: SecretSource | None = None,
+        account: str = "default",
+    ) -> AsyncIterator[AsyncEngine]:
+        """Open a store as `Engine.open` does, for the time of an ``async with``."""
+        engine = await asyncio.to_thread(
+            lambda: Engine.open(url, blocks=blocks, allow=allow, secrets=secrets, account=account)
+        )
+        try:
+            yield cls(engine)
+        finally:
+            await asyncio.to_thread(engine.close)
+
+    async def call(self, verb: Callable[Given, Answer], *given: Given.args, **named: Given.kwargs) -> Answer:
+        """Any verb of the engine in a thread: ``await engine.call(engine.sync.stats)``."""
+        return await asyncio.to_thread(verb, *given, **named)
+
+    async def load(self, *paths: str | os.PathLike[str]) -> tuple[str, ...]:
+        """See `Engine.load`."""
+        return await self.call(self.sync.load, *paths)
+
+    async def dispatch(
+        self,
+        workflow: str | Definition,
+        inputs: Mapping[str, Json] | None = None,
+        *,
+        account: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> Dispatched:
+        """See `Engine.dispatch`."""
+        return await self.call(self.sync.dispatch, workflow, inputs, account=account, idempotency_key=idempotency_key)
+
+    async def run(
+        self,
+        workflow: str | Definition,
+        inputs: Mapping[str, Json] | None = None,
+        *,
+        account: str | None = None,
+        idempotency_key: str | None = None,
+        on_log: Callable[[LogLine], None] | None = None,
+    ) -> RunResult:
+        """See `Engine.run`."""
+        done = await self.dispatch(workflow, inputs, account=account, idempotency_key=idempotency_key)
+        return await self.sync.finish(done.run, on_log=on_log)
+
+    async def wait(self, run: str, timeout: float | None = None) -> RunResult:
+        """See `Engine.wait`."""
+        return await self.call(self.sync.wait, run, timeout)
+
+    async def signal(self, run: str, name: str, payload: Json = None, *, signal_id: str | None = None) -> SignalReceipt:
+        """See `Engine.signal`."""
+        return await self.call(self.sync.signal, run, name, payload, signal_id=signal_id)
+
+    async def approve(self, run: str, payload: Json = None, *, signal_id: str | None = None) -> SignalReceipt:
+        """See `Engine.approve`."""
+        return await self.call(self.sync.approve, run, payload, signal_id=signal_id)
+
+    async def reject(self, run: str, payload: Json = None, *, signal_id: str | None = None) -> SignalReceipt:
+        """See `Engine.reject`."""
+        return await self.call(self.sync.reject, run, payload, signal_id=signal_id)
+
+    async def cancel(self, run: str, *, reason: str = "") -> None:
+        """See `Engine.cancel`."""
+        await self.call(self.sync.cancel, run, reason=reason)
+
+    async def retry(self, run: str) -> None:
+        """See `Engine.retry`."""
+        await self.call(self.sync.retry, run)
+
+    async def review(
+        self, run: str, decision: Decision, *, path: str | None = None, result: Json = None, by: str = ""
+    ) -> None:
+        """See `Engine.review`."""
+        await self.call(self.sync.review, run, decision, path=path, result=result, by=by)
+
+    async def status(self, run: str) -> RunStatus:
+        """See `Engine.status`."""
+        return await self.call(self.sync.status, run)
+
+    async def events(self, run: str | None = None, *, after: int = 0, limit: int = 1000) -> list[Event]:
+        """See `Engine.events`."""
+        return await self.call(self.sync.events, run, after=after, limit=limit)
+
+    async def export(self, run: str) -> Export:
+        """See `Engine.export`."""
+        return await self.call(self.sync.export, run)
+
+    async def prune(self, older_than: float) -> int:
+        """See `Engine.prune`."""
+        return await self.call(self.sync.prune, older_than)

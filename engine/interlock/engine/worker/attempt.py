@@ -1,0 +1,113 @@
+"""One attempt of one block: its params completed with secrets, its log lines redacted, its outcome told."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import msgspec
+
+from interlock.engine.blocks.context import Context
+from interlock.engine.blocks.registry import Registry
+from interlock.engine.blocks.running import run_block
+from interlock.engine.evaluate import fill, secret_names
+from interlock.engine.host import SecretSource, secret_value
+from interlock.engine.ports import EvaluationError, Failed, Json, Outcome, Success, Task
+from interlock.engine.secrets import StoreCipher
+
+
+class LogLine(msgspec.Struct, frozen=True):
+    """What a block logged, redacted; ``at`` in seconds since 1970."""
+
+    at: float
+    run: str
+    path: str
+    level: str
+    message: str
+
+
+class NoSecret(Exception):
+    """A secret is not given here; the text is the sentence to show."""
+
+
+class Attempt:
+    """A claimed task on its way to an outcome."""
+
+    def __init__(
+        self,
+        task: Task,
+        registry: Registry,
+        cipher: StoreCipher,
+        secrets: SecretSource | None,
+        services: Mapping[str, Any],
+        on_log: Callable[[LogLine], None] | None,
+    ) -> None:
+        self.task = task
+        self._registry = registry
+        self._cipher = cipher
+        self._secrets = secrets
+        self._on_log = on_log
+        self._outcome: Outcome | None = None
+        self._params: Json = task.params
+        self._started = False
+        self.context = Context(
+            run=task.run,
+            account=task.account,
+            workflow=task.workflow,
+            path=task.path,
+            visit=task.visit,
+            attempt=task.attempt,
+            idempotency_key=task.idempotency_key,
+            fence=task.fence,
+            deadline=task.deadline,
+            log=self._log,
+            services=services,
+        )
+
+    def prepare(self) -> None:
+        """Complete the params; `NoSecret` where the host lacks one that they read."""
+        if not self.task.deferred:
+            return
+        values: dict[str, str] = {}
+        for name in sorted(secret_names(self.task.deferred)):
+            value = secret_value(self._secrets, name)
+            if value is None:
+                raise NoSecret(f'the secret "{name}" is not given here')
+            values[name] = value
+        self._cipher.learn(values.values())
+        try:
+            self._params = fill(self.task.params, self.task.deferred, values)
+        except EvaluationError as error:
+            self.refuse(error.code, error.message)
+
+    def refuse(self, code: str, message: str) -> None:
+        """Let the attempt fail without beginning."""
+        self._outcome = Failed(code, f"{message[:1].upper()}{message[1:].rstrip('.')}.", "none")
+
+    @property
+    def untouched(self) -> bool:
+        """Whether nothing outside can have been touched yet, so that it can be handed back."""
+        if self._outcome is not None:
+            return False
+        block = self._registry.get(self.task.block)
+        known = block is not None and block.spec.built_in
+        return not self._started or (known and not self.context.begun)
+
+    async def run(self) -> Outcome:
+        """The outcome, with its texts redacted; never raises, except when it is cancelled."""
+        if self._outcome is not None:
+            return self._outcome
+        self._started = True
+        outcome = await run_block(
+            self._registry, self.task.block, self._params, self.context, timeout=self.task.timeout
+        )
+        if isinstance(outcome, Success):
+            return outcome
+        message = self._cipher.redact(outcome.message, self.task.known_secrets)
+        return Failed(outcome.code, message, outcome.effect, outcome.own)
+
+    def _log(self, level: str, message: str) -> None:
+        if self._on_log is not None:
+            shown = self._cipher.redact(message, self.task.known_secrets)
+            self._on_log(LogLine(time.time(), self.task.run, self.task.path, level, shown))

@@ -1,0 +1,260 @@
+"""The loop of a worker (section 12): what is due, what is done, what can begin, until it is told to stop.
+
+One thread speaks to the kernel; what finished meanwhile is settled together in one transaction that
+also claims the next work.  Deciding anything is left to the kernel, running a block to ``attempt``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
+
+from interlock.engine.blocks.children import Children
+from interlock.engine.blocks.http import new_client
+from interlock.engine.blocks.registry import Registry
+from interlock.engine.errors import CallerError
+from interlock.engine.host import SecretSource
+from interlock.engine.ports import Claiming, Kernel, Outcome, Settlement, Task
+from interlock.engine.secrets import StoreCipher
+from interlock.engine.worker.attempt import Attempt, LogLine, NoSecret
+
+Result = TypeVar("Result")
+
+BEAT_SECONDS = 3.0
+TICK_SECONDS = 0.5
+BUSY_SECONDS = 60.0
+HAND_BACK_SECONDS = 5.0
+_PASSING = frozenset({"store-busy", "store-full"})
+
+
+class Counts:
+    """What a worker has done so far."""
+
+    def __init__(self) -> None:
+        self.completed = 0
+        self.failed = 0
+        self.handed_back = 0
+        self.late = 0
+
+
+class Worker:
+    """Works on the runs of one store.
+
+    ``concurrency`` is how many blocks run at the same time, ``grace`` how long a stop waits for them,
+    in seconds.  ``secrets`` are asked at each use; work that needs one which is not given is handed
+    back, or fails with ``secret-unavailable`` where this is the ``only_worker``, as does a block
+    that is not known here (``block-unavailable``).  ``on_log`` gets what blocks log, redacted.
+
+    >>> worker = Worker(kernel, Registry(), cipher=cipher)  # doctest: +SKIP
+    >>> await worker.run()                                  # doctest: +SKIP
+    """
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        registry: Registry,
+        *,
+        cipher: StoreCipher,
+        secrets: SecretSource | None = None,
+        hidden_environment: frozenset[str] = frozenset(),
+        concurrency: int = 32,
+        grace: float = 30.0,
+        poll: float = 0.1,
+        only_worker: bool = False,
+        name: str | None = None,
+        on_log: Callable[[LogLine], None] | None = None,
+    ) -> None:
+        self.kernel = kernel
+        self.registry = registry
+        self.cipher = cipher
+        self.secrets = secrets
+        self.hidden_environment = hidden_environment
+        self.concurrency = concurrency
+        self.grace = grace
+        self.poll = poll
+        self.only_worker = only_worker
+        self.name = name or _name()
+        self.on_log = on_log
+        self.counts = Counts()
+        self._attempts: dict[asyncio.Task[Outcome], Attempt] = {}
+        self._wake = asyncio.Event()
+        self._stopping = False
+        self._thread = ThreadPoolExecutor(1, "interlock-kernel")
+
+    @property
+    def running(self) -> int:
+        """How many blocks run now."""
+        return len(self._attempts)
+
+    def stop(self) -> None:
+        """Ask the worker to end: nothing more is claimed, what runs may finish within the grace time."""
+        self._stopping = True
+        self._wake.set()
+
+    def wake(self) -> None:
+        """Look for work now, instead of at the next look."""
+        self._wake.set()
+
+    async def run(self) -> None:
+        """Work until `stop`; `CallerError` where the store can no longer be used."""
+        children = Children(limit=max(2, min(self.concurrency, 8)), hidden=self.hidden_environment)
+        try:
+            async with new_client() as client:
+                services = {
+                    "http": client,
+                    "children": children,
+                    "hidden_environment": self.hidden_environment,
+                }
+                await self._ask(self.kernel.register, self.name)
+                try:
+                    await self._work(services)
+                finally:
+                    await self._end()
+        finally:
+            await children.close()
+            self._thread.shutdown(wait=True)
+
+    # --- the loop ---
+
+    async def _work(self, services: dict[str, Any]) -> None:
+        beaten = time.monotonic()
+        ticked, due = 0.0, None
+        while not self._stopping:
+            self._wake.clear()
+            moved = await self._turn(services)
+            now = time.monotonic()
+            if now - beaten >= BEAT_SECONDS:
+                beaten = now
+                await self._ask(self.kernel.heartbeat, self.name)
+            # A tick writes, so an idle worker ticks seldom: others look for lost workers as well.
+            if moved or now - ticked >= TICK_SECONDS or (due is not None and due <= time.time()):
+                ticked, due = now, await self._ask(self.kernel.tick)
+            if moved or any(task.done() for task in self._attempts) or (due is not None and due <= time.time()):
+                continue
+            await self._rest(due)
+
+    async def _rest(self, due: float | None) -> None:
+        """Wait for an end of a block, for the next timer, or for the next look."""
+        pause = self.poll
+        if due is not None:
+            pause = min(pause, max(0.0, due - time.time()))
+        waker = asyncio.ensure_future(self._wake.wait())
+        await asyncio.wait([waker, *self._attempts], timeout=pause, return_when=asyncio.FIRST_COMPLETED)
+        waker.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await waker
+
+    async def _turn(self, services: dict[str, Any]) -> bool:
+        """Settle what is done and claim what can begin; whether anything happened."""
+        settlements = self._finished()
+        free = self.concurrency - len(self._attempts)
+        if self._stopping or not (settlements or free):
+            free = 0
+        names = None if self.only_worker else self.registry.runnable
+        claim = Claiming(self.name, free, names) if free else None
+        if not settlements and claim is None:
+            return False
+        if settlements:
+            batch = await self._ask(self.kernel.settle_many, settlements, claim)
+            self._count(settlements, [item.accepted for item in batch.settled])
+            tasks = list(batch.tasks)
+        else:
+            assert claim is not None
+            tasks = await self._claim(claim)
+        for task in tasks:
+            await self._begin(task, services)
+        return bool(tasks or settlements)
+
+    async def _claim(self, claim: Claiming) -> list[Task]:
+        def ask() -> list[Task]:
+            # Looking first keeps an idle worker from writing to the store at every look.
+            ready = self.kernel.next_ready()
+            if ready is None or ready > time.time() + 0.001:
+                return []
+            return self.kernel.claim(claim.worker, claim.limit, blocks=claim.blocks)
+
+        return await self._ask(ask)
+
+    async def _begin(self, task: Task, services: dict[str, Any]) -> None:
+        attempt = Attempt(task, self.registry, self.cipher, self.secrets, services, self.on_log)
+        try:
+            attempt.prepare()
+        except NoSecret as error:
+            if not self.only_worker:
+                await self._hand_back(task, str(error), HAND_BACK_SECONDS)
+                return
+            attempt.refuse("secret-unavailable", str(error))
+        self._attempts[asyncio.create_task(attempt.run())] = attempt
+
+    def _finished(self) -> list[Settlement]:
+        done = [task for task in self._attempts if task.done()]
+        settlements = []
+        for task in done:
+            attempt = self._attempts.pop(task)
+            if not task.cancelled():
+                settlements.append(Settlement(attempt.task, task.result()))
+        return settlements
+
+    def _count(self, settlements: list[Settlement], accepted: list[bool]) -> None:
+        for settlement, taken in zip(settlements, accepted, strict=True):
+            if not taken:
+                self.counts.late += 1
+            elif type(settlement.outcome).__name__ == "Success":
+                self.counts.completed += 1
+            else:
+                self.counts.failed += 1
+
+    # --- the end ---
+
+    async def _end(self) -> None:
+        """Hand back what has not begun, wait for the rest, and leave what is still running as unknown."""
+        for task, attempt in list(self._attempts.items()):
+            if attempt.untouched and not task.done():
+                task.cancel()
+                await asyncio.gather(task, return_exceptions=True)
+                del self._attempts[task]
+                await self._hand_back(attempt.task, "the worker stops", 0.0)
+        until = time.monotonic() + self.grace
+        while self._attempts and (left := until - time.monotonic()) > 0:
+            await asyncio.wait(self._attempts, timeout=min(left, BEAT_SECONDS), return_when=asyncio.FIRST_COMPLETED)
+            if settlements := self._finished():
+                batch = await self._ask(self.kernel.settle_many, settlements, None)
+                self._count(settlements, [item.accepted for item in batch.settled])
+            await self._ask(self.kernel.heartbeat, self.name)
+        for task in self._attempts:
+            task.cancel()
+        await asyncio.gather(*self._attempts, return_exceptions=True)
+        self._attempts.clear()
+        await self._ask(self.kernel.unregister, self.name)
+
+    async def _hand_back(self, task: Task, reason: str, delay: float) -> None:
+        self.counts.handed_back += 1
+        await self._ask(lambda: self.kernel.hand_back(task, reason=reason, delay=delay))
+
+    # --- the store ---
+
+    async def _ask(self, verb: Callable[..., Result], *arguments: Any) -> Result:
+        """A verb of the kernel in its thread; a store that is busy or full is asked again for a while."""
+        loop = asyncio.get_running_loop()
+        until = time.monotonic() + BUSY_SECONDS
+        pause = 0.05
+        while True:
+            try:
+                return await loop.run_in_executor(self._thread, lambda: verb(*arguments))
+            except CallerError as error:
+                if error.code not in _PASSING or time.monotonic() > until:
+                    raise
+            await asyncio.sleep(pause)
+            pause = min(pause * 2, 1.0)
+
+
+def _name() -> str:
+    import os
+    import secrets
+    import socket
+
+    return f"{socket.gethostname()[:64]}-{os.getpid()}-{secrets.token_hex(3)}"
