@@ -80,9 +80,7 @@ def calls(workflow: Workflow) -> tuple[str, ...]:
     return tuple(names)
 
 
-def reachable(
-    name: str, find: Callable[[str], Workflow | None]
-) -> tuple[dict[str, Workflow], tuple[str, ...]]:
+def reachable(name: str, find: Callable[[str], Workflow | None]) -> tuple[dict[str, Workflow], tuple[str, ...]]:
     """Every workflow that ``name`` can start at any depth, and the names that nobody defines.
 
     ``find`` gives a workflow by its name, or None.
@@ -119,9 +117,7 @@ def make_definition(workflow: Workflow, closure: Mapping[str, Workflow]) -> Stor
     return _assemble(normal_text(workflow), workflow, texts, found)
 
 
-def _assemble(
-    text: str, workflow: Workflow, texts: Mapping[str, str], workflows: Mapping[str, Workflow]
-) -> Stored:
+def _assemble(text: str, workflow: Workflow, texts: Mapping[str, str], workflows: Mapping[str, Workflow]) -> Stored:
     """The definition with that of each workflow of its closure, every one with its own closure."""
     own = workflow.name.value if workflow.name is not None else ""
     everything = {**workflows, own: workflow}
@@ -208,9 +204,7 @@ def durability_needs(workflow: Workflow) -> list[tuple[str, Span]]:
     for step in walk(workflow.steps):
         kind = step.kind
         if isinstance(kind, Section):
-            needs.append(
-                (f'the resource of step "{step.id}"', kind.resource.key if kind.resource else kind.key)
-            )
+            needs.append((f'the resource of step "{step.id}"', kind.resource.key if kind.resource else kind.key))
         elif isinstance(kind, Delay):
             needs.append((f'the delay of step "{step.id}"', kind.key))
         elif isinstance(kind, DependencyWait | SignalWait):

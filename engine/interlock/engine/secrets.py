@@ -118,9 +118,7 @@ def _read_key(path: str) -> bytes:
             "store-key", f'The key file "{path}" is missing; put it back, or set INTERLOCK_KEY.'
         ) from None
     except OSError as error:
-        raise CallerError(
-            "store-key", f'The key file "{path}" cannot be read: {error.strerror or error}.'
-        ) from None
+        raise CallerError("store-key", f'The key file "{path}" cannot be read: {error.strerror or error}.') from None
     if mode:
         raise CallerError("store-key", f'The key file "{path}" is open to others; do: chmod 600 "{path}".')
     try:
