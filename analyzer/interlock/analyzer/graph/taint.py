@@ -15,7 +15,7 @@ import msgspec
 
 from interlock.analyzer.graph.taint_shapes import Shape, Trace, covers, hop, join, shape_of
 from interlock.analyzer.language.nearest import nearest
-from interlock.analyzer.model.nodes import BlockCall, RunWorkflow, walk
+from interlock.analyzer.model.nodes import BlockCall, RunWorkflow, StartWorkflows, walk
 from interlock.analyzer.source.text import Span
 
 if TYPE_CHECKING:
@@ -35,7 +35,11 @@ class Leak(msgspec.Struct, frozen=True, eq=False):
 
 
 class Taint:
-    """The interpretation of a program.  It begins where secrets are and follows them."""
+    """The interpretation of a program.  It begins where secrets are and follows them.
+
+    Workflows that call each other, at any distance, are interpreted together, when one of them is
+    first asked about; the others are left alone.
+    """
 
     def __init__(self, program: Program) -> None:
         self.program = program
@@ -44,22 +48,49 @@ class Taint:
         self._callers: dict[Unit, list[Unit]] = {}
         self._leaks: dict[Unit, tuple[Leak, ...]] = {}
         self._todo: list[Unit] = []
-        self._solve()
+        self._tied = self._ties()
+        self._solved: set[Unit] = set()
 
     def leaks(self, unit: Unit) -> tuple[Leak, ...]:
         """The leaks of one workflow, in the order in which its steps are written."""
+        if unit not in self._solved:
+            self._solve(unit)
         return self._leaks.get(unit, ())
 
-    def _solve(self) -> None:
-        from interlock.analyzer.graph.taint_steps import UnitTaint
-
-        self._todo = [unit for unit in self.program.units if has_sources(unit)]
-        if not self._todo:
-            return
+    def _ties(self) -> dict[Unit, list[Unit]]:
+        """For each workflow those that it calls and those that call it."""
+        tied: dict[Unit, list[Unit]] = {}
         for unit in self.program.units:
             for step in walk(unit.workflow.steps):
-                if isinstance(step.kind, RunWorkflow) and (child := self.program.child(step.kind.workflow)):
+                kind = step.kind
+                if not isinstance(kind, RunWorkflow | StartWorkflows):
+                    continue
+                child = self.program.child(kind.workflow)
+                if child is None:
+                    continue
+                tied.setdefault(unit, []).append(child)
+                tied.setdefault(child, []).append(unit)
+                if isinstance(kind, RunWorkflow):
                     self._callers.setdefault(child, []).append(unit)
+        return tied
+
+    def _together(self, unit: Unit) -> list[Unit]:
+        """All workflows tied to one, in the order of the program."""
+        found = {unit}
+        todo = [unit]
+        while todo:
+            for other in self._tied.get(todo.pop(), ()):
+                if other not in found:
+                    found.add(other)
+                    todo.append(other)
+        return [one for one in self.program.units if one in found] if len(found) > 1 else [unit]
+
+    def _solve(self, unit: Unit) -> None:
+        from interlock.analyzer.graph.taint_steps import UnitTaint
+
+        together = self._together(unit)
+        self._solved.update(together)
+        self._todo = [one for one in together if has_sources(one)]
         while self._todo:
             unit = self._todo.pop(0)
             run = UnitTaint(unit, self)
