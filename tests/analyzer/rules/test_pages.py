@@ -16,6 +16,9 @@ HEADINGS = ("Why", "Bad", "Good", "How to mend it")
 #: An error that cannot be suppressed is reported beside the suppression that tried it.
 BESIDE = {"IL703": {"IL111"}}
 
+#: Where the message leaves nothing to add.
+SAYS_IT_ALL = {"IL115", "IL201", "IL209", "IL413"}
+
 every_rule = pytest.mark.parametrize("code", RULES)
 
 
@@ -77,3 +80,28 @@ def test_the_good_example_is_a_change_of_the_bad_one(code: str) -> None:
     assert example_of(code, "Bad") != example_of(code, "Good")
     bad, good = ({line.strip() for line in example_of(code, part).splitlines()} for part in ("Bad", "Good"))
     assert len(bad & good) * 2 >= len(good), "most of it should stay as it was"
+
+
+def hints_for(text: str) -> list[str]:
+    return [one.hint or "" for one in check_texts({"example.workflow.yaml": text})]
+
+
+@every_rule
+def test_an_error_of_the_bad_example_says_what_to_do(code: str) -> None:
+    """By a hint or a fix, or in the message itself: a message that only names the mistake is not enough."""
+    for one in check_texts({"example.workflow.yaml": example_of(code, "Bad")}):
+        assert one.message.endswith(".")
+        assert one.message[:1] == one.message[:1].upper()
+        assert one.hint or one.fix or ";" in one.message or code in SAYS_IT_ALL, one.message
+
+
+def test_hints_name_the_legal_form() -> None:
+    assert hints_for(example_of("IL106", "Bad")) == ['Write it as "fetch_image", here and where it is read.']
+    assert hints_for(example_of("IL105", "Bad")) == ['Put quotes around it: "1.10".']
+    assert [hint.partition("{")[2] for hint in hints_for(example_of("IL204", "Bad"))] == [
+        "gather.branches.price.output.price_of}.",
+        "gather.branches.text.output.text_of}.",
+    ]
+    assert hints_for(example_of("IL304", "Bad")) == [
+        '"supersede" is a policy for the admission of runs, at the top level.'
+    ]

@@ -11,10 +11,34 @@ WORKFLOW_LENGTH = 128
 
 #: Words that CEL keeps for itself, literals and operators included.
 CEL_RESERVED = frozenset(
-    ["as", "break", "const", "continue", "else", "false", "for", "function", "if", "import", "in", "let", "loop", "namespace", "null", "package", "return", "true", "var", "void", "while"]
+    [
+        "as",
+        "break",
+        "const",
+        "continue",
+        "else",
+        "false",
+        "for",
+        "function",
+        "if",
+        "import",
+        "in",
+        "let",
+        "loop",
+        "namespace",
+        "null",
+        "package",
+        "return",
+        "true",
+        "var",
+        "void",
+        "while",
+    ]
 )
 ROOTS = ("inputs", "secrets", "state", "run", "lease", "index")
-CEL_TYPES = frozenset(["bool", "bytes", "double", "dyn", "int", "list", "map", "null_type", "optional_type", "string", "type", "uint"])
+CEL_TYPES = frozenset(
+    ["bool", "bytes", "double", "dyn", "int", "list", "map", "null_type", "optional_type", "string", "type", "uint"]
+)
 
 #: Kinds of names that stand bare in expressions.
 BARE = frozenset({"step", "result", "as"})
@@ -42,7 +66,7 @@ def name_problem(kind: str, word: str) -> str | None:
         if len(word) > WORKFLOW_LENGTH:
             return f"is longer than {WORKFLOW_LENGTH} characters"
         if not WORKFLOW.match(word):
-            return "is not made of lower-case letters, digits, `_` and `-`, starting with a letter, with dots between parts"
+            return "is not made of lower-case letters, digits, `_` and `-`, starting with a letter, dots between parts"
         return None
     if kind == "block":
         return None if word else "is empty"
@@ -67,6 +91,12 @@ def _plain_problem(kind: str, word: str) -> str | None:
         if word.startswith("_"):
             return "is private (it starts with `_`), and a step's result is part of the state"
     return None
+
+
+def legal_name(kind: str, word: str) -> str | None:
+    """A legal name that is a word with other separators; None where there is none so close."""
+    near = word.lower().replace(" ", "-") if kind.startswith("workflow") else re.sub(r"[-. ]", "_", word)
+    return near if near != word and kind != "block" and name_problem(kind, near) is None else None
 
 
 _UNITS = {"d": 86400, "h": 3600, "m": 60, "s": 1}

@@ -61,13 +61,13 @@ class StepReader(FieldReader):
         inner = found.node
         if isinstance(inner, Scalar) and inner.data is None:
             if not self.broken:
-                self.sink.add(empty_code, key, empty)
+                self.sink.add(empty_code, key, empty, "Add at least one step.")
             return None
         if not isinstance(inner, Sequence):
             self.wrong(found, '"steps"', "a list of steps")
             return None
         if not inner.items and empty_code and not self.broken:
-            self.sink.add(empty_code, key if empty_code == "IL309" else found.span, empty)
+            self.sink.add(empty_code, key if empty_code == "IL309" else found.span, empty, "Add at least one step.")
             return None
         steps = [self.step(item, found.via) for item in inner.items]
         return StepList(key, found.span, tuple(step for step in steps if step is not None))
@@ -84,7 +84,7 @@ class StepReader(FieldReader):
                     "IL415",
                     step.kind.key,
                     f'"{name}" holds blocks only, and "{step.kind_name}" is none.',
-                    "The run has ended when its handlers run: nothing can be waited for there.",
+                    "The end of the run is decided when its handlers run: nothing can be waited for there.",
                 )
         return read
 
@@ -312,7 +312,7 @@ class StepReader(FieldReader):
 
     def _empty_branch(self, key: Found) -> None:
         assert isinstance(key.node, Scalar)
-        self.sink.add("IL309", key.span, f'Branch "{key.node.value}" has no steps.')
+        self.sink.add("IL309", key.span, f'Branch "{key.node.value}" has no steps.', "Add at least one step.")
 
     def _section_steps(self, rows: Rows) -> StepList | None:
         row = rows.rows.get("steps")

@@ -6,13 +6,16 @@ other steps is left to the rules.
 
 from __future__ import annotations
 
+import re
+
 from interlock.analyzer.expressions.problem import Problem
 from interlock.analyzer.expressions.syntax import parse
 from interlock.analyzer.expressions.template import split
 from interlock.analyzer.findings import Edit, Fix, Sink, sentence
 from interlock.analyzer.language import fields as f
-from interlock.analyzer.language.names import TITLES, duration, name_problem, spell_duration
+from interlock.analyzer.language.names import TITLES, duration, legal_name, name_problem, spell_duration
 from interlock.analyzer.language.nearest import nearest
+from interlock.analyzer.language.table import RESOURCE_POLICIES, RUN_POLICIES
 from interlock.analyzer.model.values import (
     Expression,
     ListValue,
@@ -29,6 +32,7 @@ from interlock.analyzer.syntax.nodes import Alias, Mapping, Node, Scalar, Sequen
 from interlock.analyzer.syntax.resolve import MERGE_MESSAGE, pairs
 
 LARGEST = 2**63
+_NO_TIME = re.compile(r"(?:0+[dhms]?)+\Z")
 
 
 def describe(node: Node) -> str:
@@ -82,7 +86,7 @@ class ValueReader:
             node = node.target
         return Found(node, via)
 
-    def wrong(self, found: Found, title: str, wanted: str, code: str = "IL105") -> None:
+    def wrong(self, found: Found, title: str, wanted: str, code: str = "IL105", hint: str | None = None) -> None:
         node = found.node
         if code == "IL105" and isinstance(node, Scalar) and isinstance(node.data, str):
             if split(node.value).is_template:
@@ -93,7 +97,7 @@ class ValueReader:
                     "Write the value out: it is needed before any run.",
                 )
                 return
-        self.sink.add(code, found.span, f"{title} takes {wanted}, not {describe(node)}.")
+        self.sink.add(code, found.span, f"{title} takes {wanted}, not {describe(node)}.", hint)
 
     def unquoted(self, found: Found, fixable: bool = True) -> Found | None:
         """Reports ``{x}`` without quotes, and gives the text that was meant."""
@@ -226,7 +230,9 @@ class ValueReader:
 
     def bad_name(self, span: Span, kind: str, word: str, why: str) -> None:
         shown = word if len(word) <= 80 else word[:77] + "…"
-        self.sink.add("IL106", span, f'"{shown}" is no {TITLES.get(kind, kind)}: it {why}.')
+        legal = legal_name(kind, word)
+        hint = f'Write it as "{legal}", here and where it is read.' if legal is not None else None
+        self.sink.add("IL106", span, f'"{shown}" is no {TITLES.get(kind, kind)}: it {why}.', hint)
 
     def name(self, found: Found, kind: str, title: str) -> str | None:
         node = found.node
@@ -248,7 +254,8 @@ class ValueReader:
     def plain_text(self, found: Found, title: str, maximum: int | None) -> str | None:
         node = found.node
         if not isinstance(node, Scalar) or not isinstance(node.data, str):
-            self.wrong(found, title, "a text")
+            written = node.value if isinstance(node, Scalar) and len(node.value) <= 60 else ""
+            self.wrong(found, title, "a text", hint=f'Put quotes around it: "{written}".' if written else None)
             return None
         leaf = node.value
         if "{" in leaf or "}" in leaf:
@@ -284,7 +291,7 @@ class ValueReader:
         self.sink.add(
             "IL111",
             found.span,
-            f'"{shown}" is no duration.',
+            f'"{shown}" is {"no time at all" if _NO_TIME.match(shown) else "no duration"}.',
             "Write a positive time such as 30s, 5m, 2h, 1d or 1h30m, or a whole number of seconds.",
         )
         return None
@@ -328,11 +335,16 @@ class ValueReader:
         if near is not None:
             fix = Fix(f'Change it to "{near}"', (Edit(found.span, near),))
         shown = f'"{word}"' if word else describe(node)
+        elsewhere = None
+        if kind.code == "IL304" and word in (*RUN_POLICIES, *RESOURCE_POLICIES):
+            fix = near = None
+            what = "resource, in a step" if word in RESOURCE_POLICIES else "admission of runs, at the top level"
+            elsewhere = f'"{word}" is a policy for the {what}.'
         self.sink.add(
             kind.code,
             found.span,
             f"{title} is one of {', '.join(kind.words)}, not {shown}.",
-            f'Did you mean "{near}"?' if near else None,
+            f'Did you mean "{near}"?' if near else elsewhere,
             fix=fix,
         )
         return near

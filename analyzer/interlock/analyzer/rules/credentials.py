@@ -80,7 +80,7 @@ def _looks_like(text: Text) -> str | None:
         return what
     field = next((name for name in reversed(text.names) if credential_field(name)), None)
     if field is not None and high_entropy(text.text, field):
-        return f'a value without any pattern in "{field}"'
+        return f'a random-looking value in "{field}"'
     return None
 
 

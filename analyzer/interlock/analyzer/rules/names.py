@@ -23,7 +23,13 @@ def step_ids(unit: Unit, sink: Sink) -> None:
             first = seen.get(step.id)
             if first is not None:
                 related = (Related(first.id_span, f'"{step.id}" is used first here'),)
-                sink.add("IL108", step.id_span, f'The id "{step.id}" is used twice in this list.', related=related)
+                sink.add(
+                    "IL108",
+                    step.id_span,
+                    f'The id "{step.id}" is used twice in this list.',
+                    "Give one of the steps another id, and mend what refers to it.",
+                    related=related,
+                )
                 continue
             seen[step.id] = step
             hidden = names.outer(flow, step.id)
@@ -108,16 +114,22 @@ def _has_key(step: Step) -> bool:
 
 def _result_key(key: str, step: Step, taken: Span | None, keys: dict[str, Span], sink: Sink) -> None:
     span = _key_span(step)
-    where = f'"{key}"' if getattr(step.kind, "result_key_field", None) else f'"{key}", the default result key,'
+    what = "result key" if getattr(step.kind, "result_key_field", None) else "default result key"
     if taken is not None:
         related = (Related(taken, f'"{key}" is a name already here'),)
-        sink.add("IL214", span, f"The result key {where} is the name of a step or an item.", related=related)
+        sink.add(
+            "IL214",
+            span,
+            f'The {what} "{key}" is the name of a step or an item that can be seen here.',
+            "Give this step another result key.",
+            related=related,
+        )
     elif key in keys:
         related = (Related(keys[key], f'"{key}" is written first here'),)
         sink.add(
             "IL214",
             span,
-            f"The result key {where} is written by two steps of this list.",
+            f'The {what} "{key}" is written by two steps of this list.',
             "Give one of them another result key.",
             related=related,
         )
@@ -132,6 +144,7 @@ def _item_name(name: Setting[str], taken: Span | None, sink: Sink) -> None:
             "IL214",
             name.span,
             f'The item name "{name.value}" is a name that can be seen here already.',
+            "Give the items another name with `as`.",
             related=(Related(taken, f'"{name.value}" is a name already here'),),
         )
 

@@ -89,6 +89,7 @@ def idle_limits(unit: Unit, sink: Sink) -> None:
                 kind.limit_field.key,
                 f'"limit" is {kind.limit_field.value}, and there {"is" if count == 1 else "are"} only '
                 f"{count} {'branch' if count == 1 else 'branches'}.",
+                "Lower it, or remove it.",
             )
 
 

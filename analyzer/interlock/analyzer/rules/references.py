@@ -8,7 +8,7 @@ from interlock.analyzer.findings import Edit, Fix, Related, Sink, sentence
 from interlock.analyzer.graph.program import Unit
 from interlock.analyzer.graph.scope import Hidden
 from interlock.analyzer.graph.sites import Site
-from interlock.analyzer.model.nodes import Branches, ForEach, Section, Step
+from interlock.analyzer.model.nodes import Branches, ForEach, Section, Step, walk
 from interlock.analyzer.source.text import Span
 
 
@@ -30,7 +30,8 @@ def _place(site: Site, problem: Problem, sink: Sink) -> None:
         start, end, text = problem.fix
         place = site.expression.at(start, end)
         if _writable(place, site, start, end):
-            fix = Fix(f'Change it to "{text}"', (Edit(place, text),))
+            shown = text if text[:1] in ("'", '"') else f'"{text}"'
+            fix = Fix(f"Change it to {shown}", (Edit(place, text),))
     hint = sentence(problem.hint) if problem.hint is not None else None
     sink.add(problem.code, span, sentence(problem.message), hint, fix=fix)
 
@@ -83,7 +84,7 @@ def _later(unit: Unit, site: Site, name: str, hidden: Hidden, span: Span, sink: 
 def _inside(name: str, hidden: Hidden, span: Span, sink: Sink) -> None:
     owner = hidden.owner
     assert owner is not None
-    home, way = _export(owner, name)
+    home, way = _export(owner, name, hidden.step)
     related = []
     if hidden.step is not None:
         related.append(Related(hidden.step.id_span, f'"{name}" stands here, inside "{owner.id}"'))
@@ -96,12 +97,15 @@ def _inside(name: str, hidden: Hidden, span: Span, sink: Sink) -> None:
     )
 
 
-def _export(owner: Step, name: str) -> tuple[str, str]:
+def _export(owner: Step, name: str, inner: Step | None) -> tuple[str, str]:
+    """What contains a name, and how what it stands for is read from outside."""
     kind = owner.kind
     if isinstance(kind, Branches):
+        branch = next((b for b, steps in owner.inner() if any(step is inner for step in walk(steps))), "")
+        way = f"{owner.id}.branches.{branch or '…'}.output.{name}"
         return (
-            f'a branch of "{owner.id}"',
-            f"Give the branch an output that reads it, and read that: {{{owner.id}.branches.BRANCH.output.{name}}}.",
+            f'the branch "{branch}" of "{owner.id}"' if branch else f'a branch of "{owner.id}"',
+            f"Give the branch an output that reads it, and read that: {{{way}}}.",
         )
     if isinstance(kind, Section):
         return (

@@ -128,7 +128,7 @@ class _Names:
     def alias(self, name: str, start: int, end: int, depth: int) -> Alias:
         span = Span(self.piece, start, end)
         if name in self.open:
-            self._say("IL110", span, f'"*{name}" stands inside its own anchor, so it would never end')
+            self._say("IL110", span, f'"*{name}" stands inside its own anchor, so it would never end; remove it')
             return Alias(self.piece, start, end, name, None, True)
         target = self.anchors.get(name)
         if target is None:
