@@ -1,0 +1,1 @@
+"""The language server: what editors ask, answered with what the analyzer knows."""

@@ -1,0 +1,128 @@
+"""What is wrong, told to the client: pushed to those that only listen, given to those that ask.
+
+Nothing is pushed for a version that is not the newest; of files that nobody has opened only what changed
+is told.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lsprotocol import types as lsp
+
+from interlock.analyzer.diagnostics import Diagnostic
+from interlock.server.lsp import convert
+from interlock.server.lsp.desk import Outdated
+from interlock.server.lsp.index import Entry, Group
+
+if TYPE_CHECKING:
+    from interlock.server.lsp.server import Server
+
+
+class Publisher:
+    """``pulled``: the client asks for diagnostics itself."""
+
+    def __init__(self, server: Server) -> None:
+        self.server = server
+        self.pulled = False
+        self._told: dict[str, tuple[int | None, list[Diagnostic]]] = {}
+        self._results: dict[str, tuple[list[Diagnostic], str]] = {}
+        self._count = 0
+
+    # -- push -------------------------------------------------------------------------------
+
+    def prepare(self, groups: list[Group]) -> list[lsp.PublishDiagnosticsParams]:
+        """The messages that a check gives rise to.  At the desk."""
+        messages: list[lsp.PublishDiagnosticsParams] = []
+        for group in groups:
+            for key, entry in group.entries.items():
+                found = group.diagnostics.get(key, [])
+                if self._told.get(entry.uri) == (entry.version, found):
+                    continue
+                if entry.version is None and not found and not self._told.get(entry.uri, (None, []))[1]:
+                    continue
+                self._told[entry.uri] = (entry.version, found)
+                messages.append(lsp.PublishDiagnosticsParams(entry.uri, self.items(entry, found), entry.version))
+        known = {entry.uri for entry in self.server.index.entries()}
+        gone = [uri for uri in self._told if uri not in known]
+        messages.extend(lsp.PublishDiagnosticsParams(uri, []) for uri in gone if self._told.pop(uri)[1])
+        return messages
+
+    def items(self, entry: Entry, found: list[Diagnostic]) -> list[lsp.Diagnostic]:
+        return [convert.diagnostic(self.server.index, entry.lines, one) for one in found]
+
+    def publish(self, messages: list[lsp.PublishDiagnosticsParams]) -> None:
+        """Sends what is still true.  On the loop's thread."""
+        server = self.server
+        if self.pulled:
+            if messages and server.can("workspace.diagnostics.refresh_support"):
+                server.workspace_diagnostic_refresh(None)
+            return
+        for message in messages:
+            newest = server.version_of(message.uri)
+            if message.version is not None and message.version != newest:
+                continue
+            server.text_document_publish_diagnostics(message)
+
+    # -- pull -------------------------------------------------------------------------------
+
+    def result_id(self, entry: Entry, found: list[Diagnostic]) -> str:
+        known = self._results.get(entry.key)
+        if known is None or known[0] != found:
+            self._count += 1
+            known = self._results[entry.key] = (found, str(self._count))
+        return known[1]
+
+
+def _judged(server: Server) -> None:
+    server.index.check(server.desk.give_way)
+
+
+def document(server: Server, params: lsp.DocumentDiagnosticParams) -> lsp.DocumentDiagnosticReport:
+    """``textDocument/diagnostic``."""
+    try:
+        _judged(server)
+    except Outdated:
+        raise _again() from None
+    index = server.index
+    entry = index.entry(params.text_document.uri)
+    if entry is None:
+        return lsp.RelatedFullDocumentDiagnosticReport([])
+    found = index.where[entry.key].diagnostics.get(entry.key, [])
+    number = server.publisher.result_id(entry, found)
+    if params.previous_result_id == number:
+        return lsp.RelatedUnchangedDocumentDiagnosticReport(number)
+    return lsp.RelatedFullDocumentDiagnosticReport(server.publisher.items(entry, found), result_id=number)
+
+
+def workspace(server: Server, params: lsp.WorkspaceDiagnosticParams) -> lsp.WorkspaceDiagnosticReport:
+    """``workspace/diagnostic``."""
+    try:
+        _judged(server)
+    except Outdated:
+        raise _again() from None
+    before = {one.uri: one.value for one in params.previous_result_ids}
+    items: list[lsp.WorkspaceDocumentDiagnosticReport] = []
+    for group in server.index.groups.values():
+        for key, entry in group.entries.items():
+            found = group.diagnostics.get(key, [])
+            number = server.publisher.result_id(entry, found)
+            if before.pop(entry.uri, None) == number:
+                items.append(lsp.WorkspaceUnchangedDocumentDiagnosticReport(entry.uri, number, entry.version))
+            else:
+                rows = server.publisher.items(entry, found)
+                items.append(
+                    lsp.WorkspaceFullDocumentDiagnosticReport(entry.uri, rows, entry.version, result_id=number)
+                )
+    items.extend(lsp.WorkspaceFullDocumentDiagnosticReport(uri, []) for uri in before)
+    return lsp.WorkspaceDiagnosticReport(items)
+
+
+def _again() -> Exception:
+    from pygls.exceptions import JsonRpcException
+
+    return JsonRpcException(
+        "The text has changed meanwhile.",
+        code=lsp.LSPErrorCodes.ServerCancelled.value,
+        data={"retriggerRequest": True},
+    )

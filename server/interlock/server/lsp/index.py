@@ -1,0 +1,252 @@
+"""All that the server knows of: open documents and workflow files on disk, read, and judged by folder.
+
+Everything here happens on the desk's thread.  Files that are seen together make a group: those below one
+root, or a document alone that lies below none.  What is said to the client, and when, is left to others.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+
+from interlock.analyzer.analysis import FileModel, diagnose, read_file
+from interlock.analyzer.diagnostics import Diagnostic
+from interlock.analyzer.graph.program import Program, Unit
+from interlock.analyzer.incremental import Judge
+from interlock.analyzer.language.blocks import BlockSpec
+from interlock.analyzer.model.nodes import Workflow
+from interlock.analyzer.source.read import Unreadable, read_source
+from interlock.analyzer.source.text import SourceText
+from interlock.server.lsp.document import Encoding, Lines
+from interlock.server.lsp.files import key_of, path_of, uri_of, workflow_files
+
+
+class Entry:
+    """One workflow file: open (``version`` is the client's) or as it is on disk (None)."""
+
+    def __init__(self, key: str, uri: str, lines: Lines, version: int | None) -> None:
+        self.key = key
+        self.uri = uri
+        self.path = path_of(uri) or uri
+        self.lines = lines
+        self.version = version
+        self.model: FileModel | None = None
+        self.dirty = True
+
+    def read(self) -> FileModel:
+        """The file as a model, of its newest text."""
+        if self.dirty or self.model is None:
+            self.model = read_file(SourceText(self.path, self.lines.text), self.model)
+            self.dirty = False
+        return self.model
+
+
+class Group:
+    """Files that are seen together.  ``diagnostics`` are those of the last check, by entry."""
+
+    def __init__(self, root: str) -> None:
+        self.root = root
+        self.blocks: dict[str, BlockSpec] = {}
+        self.judge = Judge()
+        self.entries: dict[str, Entry] = {}
+        self.stale = True
+        self.diagnostics: dict[str, list[Diagnostic]] = {}
+
+    def files(self) -> list[FileModel]:
+        return [self.entries[key].read() for key in sorted(self.entries)]
+
+    def program(self) -> Program:
+        """The workflows of the group as they are now."""
+        return self.judge.program(self.files(), self.blocks)
+
+
+class View:
+    """One file as a question sees it: its newest text, and the program it is a part of."""
+
+    def __init__(self, index: Index, entry: Entry, group: Group) -> None:
+        self.index = index
+        self.entry = entry
+        self.group = group
+        self.file = entry.read()
+        self.program = group.program()
+
+    @property
+    def uri(self) -> str:
+        return self.entry.uri
+
+    @property
+    def lines(self) -> Lines:
+        return self.entry.lines
+
+    @property
+    def text(self) -> str:
+        return self.entry.lines.text
+
+    def units(self) -> list[Unit]:
+        """The workflows of this file."""
+        mine = {id(workflow) for workflow in self.file.workflows}
+        return [unit for unit in self.program.units if id(unit.workflow) in mine]
+
+    def unit_at(self, offset: int) -> Unit | None:
+        """The workflow in whose document an offset lies; of a file with one document that one."""
+        units = self.units()
+        found: Unit | None = None
+        for unit in units:
+            if found is None or unit.workflow.span.offset <= offset:
+                found = unit
+        return found
+
+
+class Index:
+    def __init__(self, encoding: Encoding) -> None:
+        self.encoding: Encoding = encoding
+        self.roots: list[str] = []
+        self.groups: dict[str, Group] = {}
+        self.where: dict[str, Group] = {}
+
+    # -- changes ----------------------------------------------------------------------------
+
+    def put(self, uri: str, lines: Lines, version: int | None) -> None:
+        """A document is open, with this text."""
+        key = key_of(uri)
+        group = self._group(key)
+        entry = group.entries.get(key)
+        if entry is None:
+            group.entries[key] = Entry(key, uri, lines, version)
+            self.where[key] = group
+        else:
+            if entry.lines.text != lines.text:
+                entry.dirty = True
+            entry.uri, entry.lines, entry.version = uri, lines, version
+            if not entry.dirty:
+                return
+        group.stale = True
+
+    def drop(self, uri: str) -> None:
+        """A document is not open any more: what is on disk counts, where it is a workflow file there."""
+        key = key_of(uri)
+        group = self.where.get(key)
+        if group is None:
+            return
+        path = path_of(uri)
+        if path is not None and self._of_workspace(path):
+            entry = group.entries[key]
+            entry.version = None
+            self.refresh(path)
+        else:
+            self._remove(key)
+
+    def refresh(self, path: str) -> None:
+        """A file on disk was made, changed or removed.  An open one is not looked at: its editor knows."""
+        key = os.path.normpath(path)
+        group = self._group(key)
+        entry = group.entries.get(key)
+        if entry is not None and entry.version is not None:
+            return
+        source = read_source(key)
+        if isinstance(source, Unreadable):
+            self._remove(key)
+            return
+        if entry is None:
+            group.entries[key] = Entry(key, uri_of(key), Lines(source.text, self.encoding), None)
+            self.where[key] = group
+        elif entry.lines.text != source.text:
+            entry.lines = Lines(source.text, self.encoding)
+            entry.dirty = True
+        else:
+            return
+        group.stale = True
+
+    def forget_below(self, folder: str) -> None:
+        """A folder was removed."""
+        prefix = os.path.normpath(folder) + os.sep
+        for key in [key for key, group in self.where.items() if key.startswith(prefix)]:
+            if self.where[key].entries[key].version is None:
+                self._remove(key)
+
+    def set_roots(self, roots: Iterable[str]) -> list[str]:
+        """The folders of the workspace; the answer is the files on disk that have to be read.
+
+        Documents that are open move to the group they now belong to.
+        """
+        self.roots = sorted({os.path.normpath(root) for root in roots}, key=len, reverse=True)
+        keep = [(entry.uri, entry.lines, entry.version) for entry in self.entries() if entry.version is not None]
+        for group in self.groups.values():
+            group.entries.clear()
+            group.stale = True
+        self.where.clear()
+        for uri, lines, version in keep:
+            self.put(uri, lines, version)
+        found: dict[str, None] = {}
+        for root in self.roots:
+            found.update(dict.fromkeys(workflow_files(root)))
+        return list(found)
+
+    def _of_workspace(self, path: str) -> bool:
+        from interlock.server.lsp.files import is_workflow_name
+
+        return is_workflow_name(path) and any(_below(path, root) for root in self.roots)
+
+    def _group(self, key: str) -> Group:
+        known = self.where.get(key)
+        if known is not None:
+            return known
+        root = next((root for root in self.roots if _below(key, root)), key)
+        return self.groups.setdefault(root, Group(root))
+
+    def _remove(self, key: str) -> None:
+        group = self.where.pop(key, None)
+        if group is not None:
+            del group.entries[key]
+            group.stale = True
+
+    # -- questions --------------------------------------------------------------------------
+
+    def entries(self) -> Iterator[Entry]:
+        for group in self.groups.values():
+            yield from group.entries.values()
+
+    def entry(self, uri: str) -> Entry | None:
+        key = key_of(uri)
+        group = self.where.get(key)
+        return None if group is None else group.entries.get(key)
+
+    def entry_of_path(self, path: str) -> Entry | None:
+        """The entry of a ``SourceText``'s path."""
+        group = self.where.get(path) or self.where.get(key_of(path))
+        if group is None:
+            return None
+        return group.entries.get(path) or group.entries.get(key_of(path))
+
+    def view(self, uri: str) -> View | None:
+        key = key_of(uri)
+        group = self.where.get(key)
+        return None if group is None else View(self, group.entries[key], group)
+
+    def check(self, give_way: Callable[[], None]) -> list[Group]:
+        """Judges every group that has changed, and tells which they were; ``give_way`` may raise to stop."""
+        checked: list[Group] = []
+        for group in list(self.groups.values()):
+            if not group.stale:
+                continue
+            files = []
+            for key in sorted(group.entries):
+                files.append(group.entries[key].read())
+                give_way()
+            findings = group.judge.judge(files, group.blocks, give_way)
+            by_path: dict[str, list[Diagnostic]] = {}
+            for one in diagnose(files, findings):
+                by_path.setdefault(one.file, []).append(one)
+            group.diagnostics = {key: by_path.get(entry.path, []) for key, entry in group.entries.items()}
+            group.stale = False
+            checked.append(group)
+        for root in [root for root, group in self.groups.items() if not group.entries and not group.stale]:
+            del self.groups[root]
+        return checked
+
+    def workflow_entry(self, workflow: Workflow) -> Entry | None:
+        return self.entry_of_path(workflow.span.source.path)
+
+
+def _below(path: str, root: str) -> bool:
+    return path == root or path.startswith(root.rstrip(os.sep) + os.sep)

@@ -1,0 +1,313 @@
+"""The server itself: its life, its documents, and who does what on which thread.
+
+The loop's thread reads messages, keeps the texts of open documents and writes; the desk's thread reads
+and judges them.  Features are functions of this object and the parameters of their request, and run at
+the desk.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from importlib.metadata import version
+from typing import Any, BinaryIO, TypeVar
+
+from lsprotocol import types as lsp
+from pygls.lsp._capabilities import get_capability
+from pygls.lsp.server import LanguageServer
+
+from interlock.server.lsp import features
+from interlock.server.lsp.desk import Desk, Outdated
+from interlock.server.lsp.diagnostics import Publisher
+from interlock.server.lsp.document import Document, Encoding, Lines, Place
+from interlock.server.lsp.files import is_workflow, key_of, path_of
+from interlock.server.lsp.index import Index, View
+from interlock.server.lsp.protocol import Protocol
+from interlock.server.lsp.transport import Listener, Watcher, Writer
+
+T = TypeVar("T")
+
+logger = logging.getLogger(__name__)
+
+DEBOUNCE = 0.004
+"""Seconds without an edit after which the text is checked: what comes in one burst costs one check."""
+
+
+class Server(LanguageServer):
+    """One client's server.  ``encoding`` is None until ``initialize``."""
+
+    protocol: Protocol
+
+    def __init__(self) -> None:
+        super().__init__("interlock", version("interlock"), protocol_cls=Protocol)
+        self.encoding: Encoding | None = None
+        self.documents: dict[str, Document] = {}
+        self.folders: list[str] = []
+        self.index = Index("utf-16")
+        self.publisher = Publisher(self)
+        self.desk = Desk(self._check)
+        self.exit_code = 1
+        self.loop: asyncio.AbstractEventLoop | None = None
+        self._done: asyncio.Event | None = None
+        self._watcher: Watcher | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+        hooks: dict[str, Callable[[Any], None]] = {
+            lsp.INITIALIZE: self._initialize,
+            lsp.INITIALIZED: self._initialized,
+            lsp.SHUTDOWN: self._shut_down,
+            lsp.TEXT_DOCUMENT_DID_OPEN: _ignore,
+            lsp.TEXT_DOCUMENT_DID_SAVE: _ignore,
+            lsp.WORKSPACE_DID_CHANGE_WATCHED_FILES: self._watched,
+            lsp.WORKSPACE_DID_CHANGE_CONFIGURATION: self._configured,
+        }
+        for method, hook in hooks.items():
+            self.feature(method)(_hook(hook))  # pygls marks what it registers: no method can be marked
+        features.register(self)
+
+    # -- registering ------------------------------------------------------------------------
+
+    def on(self, method: str, answer: Callable[[Server, Any], object], options: object = None) -> None:
+        """A feature: its function runs at the desk, with the texts as they were when it was asked."""
+
+        async def handler(params: Any) -> object:
+            try:
+                return await self.ask(lambda: answer(self, params))
+            except Outdated:
+                raise content_modified() from None
+
+        self.feature(method, options)(handler)
+
+    def on_command(self, name: str, answer: Callable[[Server, Sequence[Any]], object]) -> None:
+        async def handler(*arguments: Any) -> object:
+            return await self.ask(lambda: answer(self, arguments))
+
+        self.command(name)(handler)
+
+    async def ask(self, work: Callable[[], T], changes: bool = False) -> T:
+        """Has something done at the desk."""
+        return await asyncio.wrap_future(self.desk.ask(work, changes))
+
+    def can(self, path: str) -> bool:
+        """Whether the client says that it can do something, as ``text_document.hover.…``."""
+        return bool(get_capability(self.client_capabilities, path, False))
+
+    def view(self, uri: str) -> View | None:
+        """A file as a question sees it; None where it is no workflow file.  At the desk only."""
+        return self.index.view(uri)
+
+    # -- life -------------------------------------------------------------------------------
+
+    def _initialize(self, params: lsp.InitializeParams) -> None:
+        from pygls.capabilities import ServerCapabilitiesBuilder
+
+        chosen = ServerCapabilitiesBuilder.choose_position_encoding(params.capabilities)
+        word = str(getattr(chosen, "value", chosen))
+        self.encoding = "utf-8" if word == "utf-8" else "utf-32" if word == "utf-32" else "utf-16"
+        self.index = Index(self.encoding)
+        folders = [folder.uri for folder in params.workspace_folders or []]
+        if not folders and params.root_uri:
+            folders = [params.root_uri]
+        elif not folders and params.root_path:
+            folders = [os.path.abspath(params.root_path)]
+        self.folders = [path for uri in folders if (path := path_of(uri) or (uri if os.path.isabs(uri) else None))]
+        self.publisher.pulled = get_capability(params.capabilities, "text_document.diagnostic", None) is not None
+        if params.process_id:
+            self._watcher = Watcher(params.process_id, lambda: self._from_outside(lambda: self.stop(1)))
+            self._watcher.start()
+
+    def _initialized(self, params: lsp.InitializedParams) -> None:
+        self._task(self._watch_files())
+        self._task(self._scan())
+
+    def _shut_down(self, params: None) -> None:
+        self.desk.close()
+
+    def stop(self, code: int) -> None:
+        """Ends the loop; the process then ends with this code."""
+        self.exit_code = code
+        self.desk.close()
+        if self._watcher is not None:
+            self._watcher.stop()
+        if self._done is not None:
+            self._done.set()
+
+    async def serve(self, source: BinaryIO, sink: BinaryIO) -> int:
+        """Answers one client until it says ``exit``, or goes away; the answer is the exit code."""
+        self.loop = asyncio.get_running_loop()
+        self._done = asyncio.Event()
+        self.protocol.set_writer(Writer(sink))
+        self.desk.start()
+        Listener(
+            source,
+            lambda body: self._from_outside(lambda: self.protocol.receive(body)),
+            lambda: self._from_outside(lambda: self.stop(self.exit_code)),
+        ).start()
+        await self._done.wait()
+        return self.exit_code
+
+    def _from_outside(self, work: Callable[[], None]) -> None:
+        assert self.loop is not None
+        with contextlib.suppress(RuntimeError):
+            self.loop.call_soon_threadsafe(work)
+
+    def _task(self, work: Any) -> None:
+        task: asyncio.Task[None] = asyncio.ensure_future(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._finished)
+
+    def _finished(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            logger.error("A task failed", exc_info=error)
+
+    def report_server_error(self, error: Exception, source: Any) -> None:
+        """A failing feature is a line in the log and an error to who asked, never a box on the screen."""
+        logger.error("%s", error)
+
+    # -- documents --------------------------------------------------------------------------
+
+    def opened(self, uri: str, language: str, number: int, text: str) -> None:
+        assert self.encoding is not None
+        self.documents[uri] = Document(uri, language, number, text, self.encoding)
+        self._hand_over(self.documents[uri])
+
+    def changed(self, uri: str, number: int, changes: Sequence[lsp.TextDocumentContentChangeEvent]) -> None:
+        document = self.documents.get(uri)
+        if document is None:
+            logger.warning("A change of a document that is not open: %s", uri)
+            return
+        for change in changes:
+            if isinstance(change, lsp.TextDocumentContentChangePartial):
+                start, end = change.range.start, change.range.end
+                document.edit(Place(start.line, start.character), Place(end.line, end.character), change.text)
+            else:
+                document.replace(change.text)
+        document.version = number
+        self._hand_over(document)
+
+    def closed(self, uri: str) -> None:
+        if self.documents.pop(uri, None) is None:
+            return
+        self._change(lambda: self.index.drop(uri))
+
+    def _hand_over(self, document: Document) -> None:
+        uri, lines, number = document.uri, document.lines, document.version
+        path = path_of(uri)
+        counts = is_workflow(path or uri, document.language, lines.text, path is not None)
+        if counts:
+            self._change(lambda: self._put(uri, lines, number))
+        else:
+            self._change(lambda: self._leave(uri, path))
+
+    def _put(self, uri: str, lines: Lines, number: int) -> None:
+        self.index.put(uri, lines, number)
+
+    def _leave(self, uri: str, path: str | None) -> None:
+        if self.index.entry(uri) is not None:
+            self.index.drop(uri)
+
+    def _change(self, work: Callable[[], None]) -> Future[None]:
+        future = self.desk.ask(work, changes=True)
+        self.desk.check_soon(DEBOUNCE)
+        return future
+
+    # -- checking ---------------------------------------------------------------------------
+
+    def _check(self) -> None:
+        messages = self.publisher.prepare(self.index.check(self.desk.give_way))
+        self._from_outside(lambda: self.publisher.publish(messages))
+
+    def version_of(self, uri: str) -> int | None:
+        """The newest version of an open document."""
+        document = self.documents.get(uri)
+        return None if document is None else document.version
+
+    # -- the workspace ----------------------------------------------------------------------
+
+    async def _scan(self) -> None:
+        """Reads the workflow files of all folders, a few at a time, with a progress that can be seen."""
+        paths = await self.ask(lambda: self.index.set_roots(self.folders), changes=True)
+        token = "interlock/index"
+        shown = len(paths) > 20 and self.can("window.work_done_progress")
+        if shown:
+            try:
+                await self.work_done_progress.create_async(token)
+                self.work_done_progress.begin(token, lsp.WorkDoneProgressBegin("Reading workflow files", percentage=0))
+            except Exception:  # a client that will not show it
+                shown = False
+        step = 10
+        for start in range(0, len(paths), step):
+            part = paths[start : start + step]
+            await self.ask(lambda part=part: self._read_part(part), changes=True)  # type: ignore[misc]
+            if shown:
+                done = min(len(paths), start + step)
+                self.work_done_progress.report(
+                    token,
+                    lsp.WorkDoneProgressReport(message=f"{done} of {len(paths)}", percentage=100 * done // len(paths)),
+                )
+        if shown:
+            self.work_done_progress.end(token, lsp.WorkDoneProgressEnd(message=f"{len(paths)} files"))
+        self.desk.check_soon(0.0)
+
+    def _read_part(self, paths: list[str]) -> None:
+        for path in paths:
+            self.index.refresh(path)
+            entry = self.index.entry_of_path(path)
+            if entry is not None:
+                entry.read()
+
+    async def _watch_files(self) -> None:
+        if not self.can("workspace.did_change_watched_files.dynamic_registration"):
+            return
+        patterns = ("**/*.workflow.yaml", "**/*.workflow.yml", "**/interlock.toml", "**/pyproject.toml")
+        options = lsp.DidChangeWatchedFilesRegistrationOptions([lsp.FileSystemWatcher(one) for one in patterns])
+        registration = lsp.Registration("interlock/files", lsp.WORKSPACE_DID_CHANGE_WATCHED_FILES, options)
+        try:
+            await self.client_register_capability_async(lsp.RegistrationParams([registration]))
+        except Exception as error:
+            logger.warning("The client does not watch files: %s", error)
+
+    def _watched(self, params: lsp.DidChangeWatchedFilesParams) -> None:
+        events = [(path, change.type) for change in params.changes if (path := path_of(change.uri))]
+        self._change(lambda: self._on_disk(events))
+        if any(os.path.basename(path) in ("interlock.toml", "pyproject.toml") for path, _ in events):
+            self._task(self._scan())
+
+    def _on_disk(self, events: list[tuple[str, lsp.FileChangeType]]) -> None:
+        from interlock.server.lsp.files import is_workflow_name
+
+        for path, kind in events:
+            if is_workflow_name(path):
+                self.index.refresh(path)
+            elif kind == lsp.FileChangeType.Deleted:
+                self.index.forget_below(path)
+
+    def _configured(self, params: lsp.DidChangeConfigurationParams) -> None:
+        self._task(self._scan())
+
+    def folders_changed(self, added: list[str], removed: list[str]) -> None:
+        gone = {path_of(uri) for uri in removed}
+        self.folders = [path for path in self.folders if path not in gone]
+        self.folders.extend(path for uri in added if (path := path_of(uri)) and path not in self.folders)
+        self._task(self._scan())
+
+    def document_key(self, uri: str) -> str:
+        return key_of(uri)
+
+
+def _hook(work: Callable[[Any], None]) -> Callable[[Any], None]:
+    return lambda params: work(params)
+
+
+def _ignore(params: Any) -> None:
+    return None
+
+
+def content_modified() -> Exception:
+    from pygls.exceptions import JsonRpcException
+
+    return JsonRpcException("The text has changed meanwhile.", code=lsp.LSPErrorCodes.ContentModified.value)
