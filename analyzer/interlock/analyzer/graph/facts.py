@@ -48,12 +48,15 @@ def condition_tree(condition: Condition | None) -> Node | None:
     return found[0].tree if condition.value.whole and found else None
 
 
-def learned(tree: Node | None, truth: bool) -> Facts:
-    """What holds where a condition was true, or was false."""
+def learned(tree: Node | None, truth: bool, read: bool = True) -> Facts:
+    """What holds where a condition was true, or was false.
+
+    With ``read`` also that what it reads was there to be read.
+    """
     if tree is None:
         return NONE
     known: set[Fact] = set()
-    for guard in facts(tree, truth, NOTHING) or ():
+    for guard in facts(tree, truth, NOTHING, read) or ():
         try:
             hash(guard)
         except TypeError:
@@ -142,7 +145,8 @@ class KnownFacts:
 def _after(step: Step, known: Facts, edge: Edge) -> Facts:
     tree = condition_tree(step.when)
     if tree is not None:
-        known = known | learned(tree, not edge.skipped)
+        # That it could be read is no guard for later steps: where it could not, each read is a mistake.
+        known = known | learned(tree, not edge.skipped, read=False)
     if not known:
         return known
     written = result_name(step)

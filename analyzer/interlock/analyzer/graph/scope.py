@@ -199,7 +199,7 @@ class Scopes:
             }
             secrets: dict[str, Type] = {secret.name: STRING for secret in workflow.secrets}
             self._roots = {
-                "inputs": Named(Record(inputs, workflow.broken, "the inputs")),
+                "inputs": Named(Record(inputs, workflow.inputs_open, "the inputs")),
                 "run": Named(Record(run, False, "the run")),
                 "state": Named(Map(DYN)),
                 # Unknown secrets have a rule of their own (IL506), so the record is open.

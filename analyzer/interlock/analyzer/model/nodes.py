@@ -395,7 +395,8 @@ class Workflow(msgspec.Struct, frozen=True, eq=False):
     """One document: a workflow definition (section 4).  ``name`` is None where it is unreadable.
 
     ``broken`` says that a part of the document could not be parsed: what is missing may stand
-    there; ``broken_ids`` are step ids seen in such parts.
+    there; ``broken_ids`` are step ids seen in such parts.  ``inputs_open`` says that there may be
+    inputs that could not be read.
     """
 
     span: Span
@@ -417,6 +418,7 @@ class Workflow(msgspec.Struct, frozen=True, eq=False):
     fields: dict[str, Span] = {}
     broken: bool = False
     broken_ids: tuple[str, ...] = ()
+    inputs_open: bool = False
 
 
 def walk(steps: StepList | None) -> Iterator[Step]:

@@ -40,7 +40,21 @@ def has_type(value: object, type_name: str) -> bool:
     return isinstance(value, kinds[type_name])
 
 
+def _torn(document: Document, rows: Rows, name: str) -> bool:
+    """Whether a part of a top-level field may stand in what could not be read."""
+    if not document.broken:
+        return False
+    row = rows.rows.get(name)
+    if row is None or name in document.broken_keys:
+        return True
+    later = (other.key.offset for other in rows.rows.values() if other.key.offset > row.key.offset)
+    end = min(later, default=None)
+    return any(row.key.offset < span.offset and (end is None or span.offset < end) for span in document.broken)
+
+
 class _WorkflowReader(StepReader):
+    inputs_open = False
+
     def workflow(self, document: Document) -> Workflow | None:
         root = document.root
         if root is None:
@@ -81,7 +95,8 @@ class _WorkflowReader(StepReader):
             self.handlers(rows, "on_deadline"),
             rows.keys,
             bool(document.broken),
-            tuple(document.broken_ids),
+            (*document.broken_ids, *self.bad_ids),
+            self.inputs_open or _torn(document, rows, "inputs"),
         )
 
     # -- inputs -----------------------------------------------------------------------------
@@ -93,6 +108,7 @@ class _WorkflowReader(StepReader):
         _, found = pair
         if not isinstance(found.node, Mapping):
             self.wrong(found, '"inputs"', "a mapping of names to types")
+            self.inputs_open = True
             return {}
         inputs: dict[str, Input] = {}
         for key, value, alias in self.pairs(found.node, found.via):
@@ -100,9 +116,11 @@ class _WorkflowReader(StepReader):
             inner = self.follow(key, via)
             body = self.follow(value, via)
             if inner is None or body is None:
+                self.inputs_open = True
                 continue
             name = self.name(inner, "input", "An input")
             read = self._input(inner, body, name or "")
+            self.inputs_open |= name is None
             if name is not None and read is not None and name not in inputs:
                 inputs[name] = read
         return inputs

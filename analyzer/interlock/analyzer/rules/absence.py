@@ -81,9 +81,8 @@ def _not_skipped(step: Step, use: Use, known: Facts) -> bool:
     """Whether the step is known not to have been skipped where the use stands."""
     root = use.path[0]
     for fact in known:
-        if isinstance(fact, Guard) and len(fact.path) >= 2 and fact.path[0] == root:
-            if not (fact.kind == "has" and fact.negated):
-                return True
+        if isinstance(fact, Guard) and len(fact.path) >= 2 and fact.path[0] == root and not fact.negated:
+            return True
     return implied(own_condition(step), known)
 
 
