@@ -27,19 +27,24 @@ def components(successors: Mapping[int, Set[int]]) -> list[set[int]]:
     return sorted(found, key=min)
 
 
-def shortest_path(successors: Mapping[int, Set[int]], start: int, goal: int) -> list[int] | None:
-    """The nodes of a shortest way from ``start`` to ``goal``, both included; None where none leads."""
-    import networkx
+class Ways:
+    """Shortest ways in a graph that is asked many times."""
 
-    graph = networkx.DiGraph()
-    graph.add_nodes_from((start, goal))
-    for node in sorted(successors):
-        graph.add_edges_from((node, target) for target in sorted(successors[node]))
-    try:
-        path: list[int] = networkx.shortest_path(graph, start, goal)
-    except networkx.NetworkXNoPath:
-        return None
-    return path
+    def __init__(self, successors: Mapping[int, Set[int]]) -> None:
+        import networkx
+
+        self._graph = networkx.DiGraph()
+        for node in sorted(successors):
+            self._graph.add_edges_from((node, target) for target in sorted(successors[node]))
+
+    def shortest(self, start: int, goal: int) -> list[int]:
+        """The nodes of a shortest way, both ends included; there must be one."""
+        import networkx
+
+        if self._graph.has_edge(start, goal):
+            return [start, goal]
+        path: list[int] = networkx.shortest_path(self._graph, start, goal)
+        return path
 
 
 def _peel(graph: dict[int, set[int]]) -> dict[int, set[int]]:

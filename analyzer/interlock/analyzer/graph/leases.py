@@ -94,17 +94,25 @@ class Acquisition(msgspec.Struct, frozen=True, eq=False):
 class Wait(msgspec.Struct, frozen=True, eq=False):
     """A place where a run may wait for others: for a lease, for its child, or for other runs.
 
-    ``acquisition`` is None where it is not for a lease.  ``held`` are the leases that the run may
-    hold then, other than the very one it waits for; ``sure`` are the keys that it holds on every
-    path.  ``span`` is where it is reported.
+    ``acquisition`` is None where it is not for a lease.  ``bits`` are the numbers of the leases that
+    the run may hold then, other than the very one it waits for.  ``span`` is where it is reported.
     """
 
     unit: Unit
     step: Step
     span: Span
     acquisition: Acquisition | None
-    held: tuple[Acquisition, ...]
-    sure: frozenset[Key]
+    bits: int
+
+    @property
+    def sure(self) -> frozenset[Key]:
+        """The keys that the run holds then on every path."""
+        return self.unit.leases.surely_holds(self.step)
+
+    @property
+    def held(self) -> Iterator[Acquisition]:
+        """The leases that the run may hold then, in the order of the text."""
+        return self.unit.leases.decode(self.bits)
 
 
 def held_sections(unit: Unit, step: Step) -> list[Step]:
@@ -164,7 +172,7 @@ class Leases:
         path leads to the step.
         """
         bits = self._before(step, free)
-        return None if bits == _DEAD else self._decode(bits)
+        return None if bits == _DEAD else tuple(self.decode(bits))
 
     def surely_holds(self, step: Step) -> frozenset[Key]:
         """The keys that are held before a step on every path; only keys that stay the same in a run."""
@@ -184,13 +192,12 @@ class Leases:
             known = self._held[free] = _Held(self, free)
         return known.before.get(step, _DEAD)
 
-    def _decode(self, bits: int) -> tuple[Acquisition, ...]:
-        found: list[Acquisition] = []
+    def decode(self, bits: int) -> Iterator[Acquisition]:
+        """The acquisitions of a set of numbers, in the order of the text."""
         while bits > 0:
             low = bits & -bits
-            found.append(self.acquisitions[low.bit_length() - 1])
+            yield self.acquisitions[low.bit_length() - 1]
             bits ^= low
-        return tuple(found)
 
     # -- waits ------------------------------------------------------------------------------
 
@@ -217,10 +224,10 @@ class Leases:
             elif isinstance(kind, DependencyWait) and _waits_for_nobody(kind):
                 wait = None
             else:
-                held = self.may_hold(step)
+                bits = self._before(step, None)
                 wait = None
-                if held is not None:
-                    wait = Wait(unit, step, kind.key, None, held, self.surely_holds(step))
+                if bits != _DEAD:
+                    wait = Wait(unit, step, kind.key, None, bits)
             if wait is not None:
                 yield wait
 
@@ -238,7 +245,7 @@ class Leases:
             if bits == _DEAD:
                 return None
             bits &= ~own
-        return Wait(self.unit, step, one.policy_key, one, self._decode(bits), self.surely_holds(step))
+        return Wait(self.unit, step, one.policy_key, one, bits)
 
 
 def _waits_for_nobody(kind: DependencyWait) -> bool:
@@ -370,7 +377,7 @@ class _Sure(_Analysis):
         return self._bit.get(key, 0)
 
     def keys(self, bits: int) -> frozenset[Key]:
-        return frozenset(key for number, key in enumerate(self._keys) if bits >> number & 1) if bits else frozenset()
+        return frozenset(key for number, key in enumerate(self._keys) if bits >> number & 1)
 
     def join(self, one: int, other: int) -> int:
         return one & other

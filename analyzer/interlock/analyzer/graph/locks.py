@@ -8,7 +8,9 @@ How it is told is left to the rules.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
     from interlock.analyzer.graph.program import Program, Unit
 
 #: How many paths are tried for a cycle that no gate and no limit of runs forbids.
-_MOST_PATHS = 5_000
+_MOST_PATHS = 500
 
 
 class LockEdge(msgspec.Struct, frozen=True, eq=False):
@@ -71,6 +73,8 @@ class LockOrder:
                 if one.key is not None:
                     self.takers.setdefault(one.key, []).append(one)
         self._numbers = {key: number for number, key in enumerate(self.takers)}
+        self._exclusive: dict[Key, bool] = {}
+        self._tables: dict[Unit, tuple[list[int], bool]] = {}
         self._children: dict[Unit, tuple[Wait, ...]] = {}
         self._cycles: dict[Wait, list[tuple[LockEdge, ...]]] | None = None
 
@@ -126,7 +130,10 @@ class LockOrder:
 
     def _excludes(self, key: Key) -> bool:
         """Whether at most one run holds the key, whoever takes it."""
-        return all(one.limit == 1 for one in self.takers[key])
+        known = self._exclusive.get(key)
+        if known is None:
+            known = self._exclusive[key] = all(one.limit == 1 for one in self.takers[key])
+        return known
 
     # -- cycles -----------------------------------------------------------------------------
 
@@ -143,22 +150,57 @@ class LockOrder:
         return self._cycles
 
     def _components(self) -> list[frozenset[Key]]:
-        """The sets of keys between which orders close cycles, as far as keys alone tell."""
-        successors: dict[int, set[int]] = {}
+        """The sets of keys between which orders close cycles, as far as keys alone tell.
+
+        Keys are numbered as they first appear.  A cycle has an edge from a later key to an earlier
+        one, or to itself, above each of its keys: only what lies under such edges is looked at, and
+        where everybody takes the keys in that order, nothing is.
+        """
         numbers = self._numbers
-        for wait in self.waits():
-            held = {numbers[one.key] for one in wait.held if one.key is not None}
-            if not held:
-                continue
-            wanted = {
-                numbers[target.acquisition.key]
-                for target in self.wanted(wait)
-                if target.acquisition is not None and target.acquisition.key is not None
-            }
-            for number in held if wanted else ():
-                successors.setdefault(number, set()).update(wanted)
-        keys = list(self.takers)
+        waits = [(wait, *self._wanted_numbers(wait)) for wait in self.waits() if wait.bits]
+        spans = [(low, number) for wait, low, wanted in waits if wanted for number in self._held_numbers(wait, low)]
+        if not spans:
+            return []
+        under = _covered(spans)
+        successors: dict[int, set[int]] = {}
+        for wait, _, wanted in waits:
+            inside = {number for number in wanted if number in under}
+            for number in self._held_numbers(wait, min(under)) if inside else ():
+                if number in under:
+                    successors.setdefault(number, set()).update(inside)
+        keys = list(numbers)
         return [frozenset(keys[number] for number in part) for part in components(successors)]
+
+    def _wanted_numbers(self, wait: Wait) -> tuple[int, frozenset[int]]:
+        """The numbers of the keys that are waited for, and the least of them."""
+        wanted = frozenset(
+            self._numbers[target.acquisition.key]
+            for target in self.wanted(wait)
+            if target.acquisition is not None and target.acquisition.key is not None
+        )
+        return min(wanted, default=0), wanted
+
+    def _held_numbers(self, wait: Wait, least: int) -> Iterator[int]:
+        """The numbers of the keys that may be held, from ``least`` on."""
+        table, rising = self._table(wait.unit)
+        bits = wait.bits
+        if rising:
+            skipped = bisect_left(table, least)
+            bits = bits >> skipped << skipped
+        while bits:
+            low = bits & -bits
+            bits ^= low
+            number = table[low.bit_length() - 1]
+            if number >= least:
+                yield number
+
+    def _table(self, unit: Unit) -> tuple[list[int], bool]:
+        """The number of the key of each acquisition of a workflow, and whether they only rise."""
+        known = self._tables.get(unit)
+        if known is None:
+            table = [self._numbers[one.key] if one.key is not None else -1 for one in unit.leases.acquisitions]
+            known = self._tables[unit] = table, all(a <= b for a, b in pairwise(table))
+        return known
 
     def _judge(self, edges: list[LockEdge], found: dict[Wait, list[tuple[LockEdge, ...]]]) -> None:
         search = _Search(edges)
@@ -168,62 +210,87 @@ class LockOrder:
                 found.setdefault(edge.wait, []).append(cycle)
 
 
+def _covered(spans: list[tuple[int, int]]) -> set[int]:
+    """The numbers that lie in any of some closed ranges."""
+    found: set[int] = set()
+    reached = -1
+    for low, high in sorted(set(spans)):
+        found.update(range(max(low, reached + 1), high + 1))
+        reached = max(reached, high)
+    return found
+
+
 class _Search:
     """Finds, within keys that can reach each other, a cycle through an edge that can come true."""
 
     def __init__(self, edges: list[LockEdge]) -> None:
-        self._leaving: dict[Key, list[LockEdge]] = {}
-        seen: set[tuple[object, ...]] = set()
-        for edge in edges:
-            if edge.label not in seen:
-                seen.add(edge.label)
-                self._leaving.setdefault(edge.held_key, []).append(edge)
+        self._leaving: dict[Key, dict[Key, list[LockEdge]]] = {}
+        for edge in sorted(edges, key=lambda one: (one.serial, len(one.gates))):
+            alike = self._leaving.setdefault(edge.held_key, {}).setdefault(edge.wanted_key, [])
+            if not any(_serves(other, edge) for other in alike):
+                alike.append(edge)
+        self._shared = frozenset.intersection(*(edge.gates for edge in edges)) if edges else frozenset()
         self._known: dict[tuple[object, ...], tuple[LockEdge, ...] | None] = {}
 
     def cycle(self, edge: LockEdge) -> tuple[LockEdge, ...] | None:
         """A cycle that begins with the edge; None where none can come true."""
-        if edge.label not in self._known:
-            self._known[edge.label] = self._find(edge)
-        known = self._known[edge.label]
+        label = edge.label
+        if label not in self._known:
+            self._known[label] = self._find(edge)
+        known = self._known[label]
         return None if known is None else (edge, *known[1:])
 
     def _find(self, edge: LockEdge) -> tuple[LockEdge, ...] | None:
         if edge.held_key == edge.wanted_key:
-            for other in (edge, *self._leaving[edge.held_key]):
-                if other.held_key != other.wanted_key:
-                    continue
-                pair = (edge,) if other is edge else (edge, other)
-                if can_happen(pair):
-                    return pair
+            if can_happen((edge,)):
+                return (edge,)
+            pairs = ((edge, other) for other in self._leaving[edge.held_key][edge.wanted_key] if other is not edge)
+            return next((pair for pair in pairs if can_happen(pair)), None)
+        if any(not gate.template for gate in self._shared):
             return None
-        return self._first(edge, set()) or self._first(edge, None)
+        return self._quick(edge) or self._thorough(edge)
 
-    def _first(self, edge: LockEdge, visited: set[Key] | None) -> tuple[LockEdge, ...] | None:
-        """The first cycle that can happen, shortest first.
+    def _quick(self, edge: LockEdge) -> tuple[LockEdge, ...] | None:
+        """A shortest way back by edges that demand little, where that can happen."""
+        goal = edge.held_key
+        visited = {edge.held_key, edge.wanted_key}
+        paths: list[tuple[LockEdge, ...]] = [(edge,)]
+        for path in paths:
+            ways = self._leaving.get(path[-1].wanted_key, {})
+            for last in ways.get(goal, ()):
+                if can_happen((*path, last)):
+                    return (*path, last)
+            for key, alike in ways.items():
+                if key not in visited:
+                    visited.add(key)
+                    paths.append((*path, alike[0]))
+        return None
 
-        With ``visited`` each key is gone through once, which finds a shortest way back; without,
-        all ways are tried, up to a bound, because a longer one may be free where that one is not.
-        """
+    def _thorough(self, edge: LockEdge) -> tuple[LockEdge, ...] | None:
+        """All ways back that go through no key twice, shortest first and up to a bound: a longer one
+        may be free where the shortest is not."""
         goal = edge.held_key
         paths: list[tuple[LockEdge, ...]] = [(edge,)]
         for path in paths:
-            for following in self._leaving.get(path[-1].wanted_key, ()):
-                key = following.wanted_key
-                if key == following.held_key or any(key == one.wanted_key for one in path):
+            passed = {one.wanted_key for one in path}
+            for key, alike in self._leaving.get(path[-1].wanted_key, {}).items():
+                if key in passed:
                     continue
-                longer = (*path, following)
-                if key == goal:
-                    if can_happen(longer):
-                        return longer
-                    continue
-                if visited is not None:
-                    if key in visited:
-                        continue
-                    visited.add(key)
-                elif len(paths) >= _MOST_PATHS:
-                    return None
-                paths.append(longer)
+                for following in alike:
+                    if key != goal:
+                        if len(paths) >= _MOST_PATHS:
+                            return None
+                        paths.append((*path, following))
+                    elif can_happen((*path, following)):
+                        return (*path, following)
         return None
+
+
+def _serves(one: LockEdge, other: LockEdge) -> bool:
+    """Whether one edge can stand in every cycle in which the other can, between the same keys."""
+    if one.calls != other.calls and one.held_key == one.wanted_key:
+        return False
+    return one.gates <= other.gates and (not one.serial or (other.serial and one.wait.unit is other.wait.unit))
 
 
 def can_happen(cycle: tuple[LockEdge, ...]) -> bool:

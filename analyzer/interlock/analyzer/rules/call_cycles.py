@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from interlock.analyzer.findings import Related, Sink
 from interlock.analyzer.graph.calls import Call, always_happens, can_happen
-from interlock.analyzer.graph.cycles import components, shortest_path
+from interlock.analyzer.graph.cycles import Ways, components
 from interlock.analyzer.graph.program import Program, Unit
 
 
@@ -27,6 +27,7 @@ class _Circles:
             self._between.setdefault((source, target), call)
             self._successors.setdefault(source, set()).add(target)
         self.parts = components(self._successors)
+        self._ways: Ways | None = None
         self._part = {number: at for at, part in enumerate(self.parts) for number in part}
 
     def _number(self, unit: Unit) -> int:
@@ -50,8 +51,9 @@ class _Circles:
         start, end = self._numbers[call.child], self._numbers[call.unit]
         stops = [start, *([self._numbers[over]] if over is not None else []), end]
         found = [call]
+        self._ways = self._ways or Ways(self._successors)
         for source, target in pairwise(stops):
-            path = shortest_path(self._successors, source, target) or []
+            path = self._ways.shortest(source, target)
             found.extend(self._between[pair] for pair in pairwise(path))
         return found
 

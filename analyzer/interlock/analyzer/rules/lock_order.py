@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from interlock.analyzer.findings import Related, Sink
 from interlock.analyzer.graph.keys import Key
 from interlock.analyzer.graph.leases import Acquisition, Wait
@@ -59,7 +61,7 @@ def hold_and_wait(program: Program, sink: Sink) -> None:
         found = cycles.get(wait)
         if found:
             _cycle(wait, found, sink)
-        elif wait.held:
+        elif wait.bits:
             _hold(wait, sink)
 
 
@@ -68,8 +70,8 @@ def hold_and_wait(program: Program, sink: Sink) -> None:
 
 def _hold(wait: Wait, sink: Sink) -> None:
     held = _by_key(wait.held)
-    names = [shown(one.key) for one in held]
-    listed = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+    names = [shown(one.key) for one in held[:3]]
+    listed = ", ".join(names) + (" and others" if len(held) > 3 else "")
     one = wait.acquisition
     if one is not None:
         does = f"waits for {shown(one.key)}"
@@ -89,11 +91,13 @@ def _hold(wait: Wait, sink: Sink) -> None:
     )
 
 
-def _by_key(held: tuple[Acquisition, ...]) -> list[Acquisition]:
-    """The first acquisition of each key."""
+def _by_key(held: Iterable[Acquisition]) -> list[Acquisition]:
+    """The first acquisition of each key; one more of them than are told at the most."""
     first: dict[Key | None, Acquisition] = {}
     for one in held:
         first.setdefault(one.key, one)
+        if len(first) > _MOST:
+            break
     return list(first.values())
 
 
@@ -102,7 +106,7 @@ def _leases(held: list[Acquisition]) -> tuple[Related, ...]:
         Related(one.resource_key, f'"{one.step.id}" takes {shown(one.key)} until the run ends') for one in held[:_MOST]
     ]
     if len(held) > _MOST:
-        told.append(Related(held[_MOST].resource_key, f"{len(held) - _MOST} more leases are taken from here on"))
+        told.append(Related(held[_MOST].resource_key, "more leases are taken from here on"))
     return tuple(told)
 
 
