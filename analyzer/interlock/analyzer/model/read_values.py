@@ -311,6 +311,7 @@ class ValueReader:
             else:
                 self.wrong(found, title, f"a whole number of at least {kind.minimum}")
             return None
+        number = isinstance(data, int | float) and not isinstance(data, bool)
         shown = describe(node)
         if isinstance(node, Scalar) and isinstance(data, str):
             shown = f'"{node.value}"'
@@ -318,7 +319,7 @@ class ValueReader:
             kind.code,
             found.span,
             f"{title} takes a whole number of at least {kind.minimum}, not {shown}.",
-            "Write it as a number: it can be no expression.",
+            f"Write {kind.minimum} or more." if number else "Write it as a number: it can be no expression.",
         )
         return None
 
