@@ -107,6 +107,25 @@ def sites(workflow: Workflow, flow: Flow) -> Iterator[Site]:
     for list_flow in flow.lists:
         for number, step in enumerate(list_flow.steps):
             yield from _step(step, flow, _Where(step, list_flow, number))
+    yield from _workflow_outputs(workflow, flow)
+
+
+def step_sites(flow: Flow, step: Step) -> Iterator[Site]:
+    """The sites of one step's own fields, those of the steps inside it left out."""
+    list_flow, number = flow.of(step)
+    yield from _step(step, flow, _Where(step, list_flow, number))
+
+
+def workflow_sites(workflow: Workflow, flow: Flow) -> Iterator[Site]:
+    """The sites of a workflow's own fields, those of its steps left out."""
+    nowhere = _Where(None, None, 0)
+    if workflow.concurrency is not None:
+        yield from _value(workflow.concurrency.supersession_key, "supersession_key", nowhere)
+    yield from _value(workflow.idempotency_key, "idempotency_key", nowhere)
+    yield from _workflow_outputs(workflow, flow)
+
+
+def _workflow_outputs(workflow: Workflow, flow: Flow) -> Iterator[Site]:
     top = flow.top
     if workflow.outputs is not None and top is not None:
         yield from _value(workflow.outputs, "outputs", _Where(None, top, len(top.steps)))
