@@ -1,0 +1,95 @@
+"""Pictures: everything of the workflow is in them, inside the page, and nothing overlaps."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+from interlock.analyzer.analysis import program_of, read_file
+from interlock.analyzer.drawing.json import as_json
+from interlock.analyzer.drawing.layout import place
+from interlock.analyzer.drawing.mermaid import dot, mermaid
+from interlock.analyzer.drawing.outline import outline
+from interlock.analyzer.drawing.svg import svg
+from interlock.analyzer.graph.program import Unit
+from interlock.analyzer.model.nodes import walk
+from interlock.analyzer.source.text import SourceText
+
+EXAMPLES = sorted((Path(__file__).resolve().parents[3] / "examples").glob("*.workflow.yaml"))
+
+LOOP = """
+workflow: loop
+budget: {max_transitions: 9}
+steps:
+  - {id: ask, block: http, params: {url: "https://a.example"}}
+  - id: stop
+    when: "{ask.status == 200}"
+    block: log
+    params: {message: "a < b & \\"c\\""}
+    next: end
+  - {id: again, delay: 5s, next: ask}
+"""
+
+
+def units(text: str) -> list[Unit]:
+    return program_of([read_file(SourceText("x.workflow.yaml", text))]).units
+
+
+def boxes(lane: dict[str, Any]) -> list[dict[str, Any]]:
+    found = []
+    for node in lane["nodes"]:
+        found.append(node)
+        for inner in node["lanes"]:
+            found += boxes(inner)
+    return found
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)
+def test_every_step_is_drawn_inside_the_page_and_siblings_do_not_overlap(path: Path) -> None:
+    for unit in units(path.read_text(encoding="utf-8")):
+        sheet = as_json(place(outline(unit)))
+        lanes: Any = sheet["lanes"]
+        drawn = [box for lane in lanes for box in boxes(lane)]
+        steps = [step.id for steps in (unit.workflow.steps, unit.workflow.on_cancel, unit.workflow.on_deadline)
+                 for step in walk(steps)]  # fmt: skip
+        assert sorted(box["id"] for box in drawn) == sorted(steps)
+        for box in drawn:
+            assert 0 <= box["x"] <= box["x"] + box["width"] <= float(str(sheet["width"]))
+            assert 0 <= box["y"] <= box["y"] + box["height"] <= float(str(sheet["height"]))
+        for lane in lanes:
+            for above, below in zip(lane["nodes"], lane["nodes"][1:], strict=False):
+                assert above["y"] + above["height"] < below["y"]
+
+
+def test_jumps_back_are_loops_and_jumps_out_end() -> None:
+    lane: Any = as_json(place(outline(units(LOOP)[0])))["lanes"]
+    kinds = {(edge["from"], edge["to"]): edge["kind"] for edge in lane[0]["edges"]}
+    assert kinds == {
+        ("ask", "stop"): "then",
+        ("stop", "again"): "then",
+        ("stop", None): "jump",
+        ("again", "ask"): "loop",
+    }
+
+
+def test_the_svg_is_xml_with_every_name_in_it() -> None:
+    root = ElementTree.fromstring(svg(place(outline(units(LOOP)[0]))))
+    words = [element.text for element in root.iter() if element.text]
+    assert {"ask", "stop", "again", "loop"} <= set(words)
+    assert any('a < b & "c"' in word for word in words)
+
+
+def test_text_forms_escape_what_would_break_them() -> None:
+    drawn = outline(units(LOOP)[0])
+    assert "#lt; b #amp; #quot;c#quot;" in mermaid(drawn)
+    assert '\\"c\\"' in dot(drawn)
+    assert "-.->" in mermaid(drawn)
+
+
+def test_json_is_json() -> None:
+    for unit in units(LOOP):
+        assert json.loads(json.dumps(as_json(place(outline(unit)))))["workflow"] == "loop"
