@@ -255,11 +255,11 @@ class Transaction:
 
     def _judge(self, account: str, run: str, thing: deadlock.Thing, path: str, visit: int) -> None:
         """Fail the wait if it could never come true."""
+        if thing[0] == "slot":
+            self._judge_parent(account, run)
+            return
         runs = deadlock.Judge(StoredGraph(self.store, account)).stuck(run, thing)
         if not runs:
-            return
-        if thing[0] == "slot":
-            self._judge_parent(run, runs)
             return
         if visit < 0:
             cell = self.kernel.cell(run)
@@ -271,11 +271,13 @@ class Transaction:
             what = "The wait"
         self.post(m.Deadlocked(run, path, visit, deadlock.sentence(run, what, runs)))
 
-    def _judge_parent(self, run: str, runs: list[str]) -> None:
-        """A child that can never be admitted: the parent's step is the wait that fails."""
+    def _judge_parent(self, account: str, run: str) -> None:
+        """A child that could never be admitted: the parent's step is the wait that fails."""
         head = self.rows.head(run)
         if head is None or head.parent is None:
             return
-        parent, path, visit = head.parent
-        text = deadlock.sentence(parent, "The slot of the child", runs)
-        self.post(m.Deadlocked(parent, path, visit, text))
+        runs = deadlock.Judge(StoredGraph(self.store, account)).stuck(run, ("slot", run))
+        if runs:
+            parent, path, visit = head.parent
+            text = deadlock.sentence(parent, "The slot of the child", runs)
+            self.post(m.Deadlocked(parent, path, visit, text))

@@ -16,8 +16,9 @@ import msgspec
 from interlock.engine.cells.state import inside
 
 Thing: TypeAlias = tuple[str, ...]
-"""What may or may not come to an end: ``("run", id)``, ``("hold", key, run)``, ``("ticket", key, run)``,
-``("wait", run, path)``, ``("slot", run)``, ``("queued", key, run)`` (an earlier ticket's lease)."""
+"""What may or may not come true: ``("run", id)`` and ``("hold", key, run)`` end, ``("ticket", key, run)``
+and ``("slot", run)`` are granted, ``("wait", run, path)`` is over, ``("rest", run, key)`` is everything
+else that a run waits for besides this key."""
 
 
 class KeyLine(msgspec.Struct, frozen=True):
@@ -70,10 +71,20 @@ class Graph(Protocol):
 
 
 class Need(msgspec.Struct, frozen=True):
-    """All of ``every`` must come true, and for each (count, things) that many of the things."""
+    """All of ``every`` must come true, and ``count`` of ``some``."""
 
-    every: tuple[Thing, ...]
-    some: tuple[tuple[int, tuple[Thing, ...]], ...] = ()
+    every: tuple[Thing, ...] = ()
+    count: int = 0
+    some: tuple[Thing, ...] = ()
+
+
+class Line(msgspec.Struct):
+    """A queue in which the first is served first: places that are free, what may free another one, and
+    who waits, each with what must come true before the place is free again (None: nothing more)."""
+
+    free: int
+    held: tuple[Thing, ...]
+    waiting: list[tuple[Thing, Thing | None]]
 
 
 class Judge:
@@ -82,23 +93,29 @@ class Judge:
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
         self._keys: dict[str, KeyLine] = {}
+        self._needs: dict[Thing, Need] = {}
+        self._lines: dict[Thing, Line] = {}
 
     def stuck(self, run: str, thing: Thing) -> list[str]:
-        """The runs that hold each other up if the wait of ``run`` can never end; else nothing."""
+        """The runs that hold each other up if the wait of ``run`` can never end; else nothing.
+
+        Every other wait could come true before this one was added, so only a circle through its own
+        run can hold it up.
+        """
         if not self.graph.awaited(run) and not self._own(run, thing):
             return []
-        needs = self._reach(thing)
+        self._reach(thing)
         able: set[Thing] = set()
         changed = True
-        while changed:
+        while changed and thing not in able:
             changed = False
-            for each, need in needs.items():
+            for line in self._lines.values():
+                changed = _serve(line, able) or changed
+            for each, need in self._needs.items():
                 if each not in able and _met(need, able):
                     able.add(each)
                     changed = True
-        if thing in able:
-            return []
-        return self._circle(thing, needs, able)
+        return [] if thing in able else self._circle(thing, able)
 
     def _own(self, run: str, thing: Thing) -> bool:
         """Whether a wait is for its own run."""
@@ -106,47 +123,65 @@ class Judge:
             return False
         return any(run in wait.on for wait in self.graph.waits(run) if wait.path == thing[2])
 
-    def _reach(self, start: Thing) -> dict[Thing, Need]:
-        needs: dict[Thing, Need] = {}
+    # --- what is reachable ---
+
+    def _reach(self, start: Thing) -> None:
         todo = [start]
+        seen: set[Thing] = set()
         while todo:
             thing = todo.pop()
-            if thing in needs:
+            if thing in seen:
                 continue
-            need = self._need(thing)
-            needs[thing] = need
-            todo.extend(need.every)
-            for _, things in need.some:
-                todo.extend(things)
-        return needs
+            seen.add(thing)
+            todo.extend(self._look(thing))
 
-    def _need(self, thing: Thing) -> Need:
+    def _look(self, thing: Thing) -> list[Thing]:
+        """Find out what a thing needs; returns the things that it leads to."""
         kind = thing[0]
-        if kind == "run":
-            return self._run(thing[1], "")
-        if kind == "hold":
-            return self._hold(thing[1], thing[2])
         if kind == "ticket":
-            return self._ticket(thing[1], thing[2])
-        if kind == "queued":
-            return self._after(thing[1], thing[2])
-        if kind == "wait":
-            for wait in self.graph.waits(thing[1]):
-                if wait.path == thing[2]:
-                    return Need((), ((wait.need, tuple(("run", on) for on in wait.on)),))
-            return Need(())
-        return self._slot(thing[1])
+            return self._look_at_line(("key", thing[1]))
+        if kind == "slot":
+            return self._look_at_line(thing)
+        if kind == "run":
+            need = self._run(thing[1])
+        elif kind == "hold":
+            need = self._hold(thing[1], thing[2])
+        elif kind == "rest":
+            need = Need(tuple(self._waits_in(thing[1], "", thing[2])))
+        else:
+            need = self._wait(thing[1], thing[2])
+        self._needs[thing] = need
+        return [*need.every, *need.some]
 
-    def _run(self, run: str, prefix: str) -> Need:
-        """Every line of the run that waits, inside ``prefix``, must get on."""
+    def _look_at_line(self, name: Thing) -> list[Thing]:
+        if name in self._lines:
+            return []
+        line = self._key_line(name[1]) if name[0] == "key" else self._slot_line(name[1])
+        self._lines[name] = line
+        return [*line.held, *(after for _, after in line.waiting if after is not None)]
+
+    def _wait(self, run: str, path: str) -> Need:
+        for wait in self.graph.waits(run):
+            if wait.path == path:
+                return Need((), wait.need, tuple(("run", on) for on in wait.on))
+        return Need()
+
+    def _run(self, run: str) -> Need:
         if self.graph.terminal(run):
-            return Need(())
-        every: list[Thing] = []
-        if not prefix and self.graph.queued(run) is not None:
-            every.append(("slot", run))
-        every += [("ticket", key, run) for key, path in self.graph.tickets(run) if inside(path, prefix)]
-        every += [("wait", run, wait.path) for wait in self.graph.waits(run) if inside(wait.path, prefix)]
-        return Need(tuple(dict.fromkeys(every)))
+            return Need()
+        if self.graph.queued(run) is not None:
+            return Need((("slot", run),))
+        return Need(tuple(self._waits_in(run, "")))
+
+    def _waits_in(self, run: str, prefix: str, but: str | None = None) -> list[Thing]:
+        """What the lines of a run inside ``prefix`` wait for, ``but`` one key."""
+        found: list[Thing] = [
+            ("ticket", key, run)
+            for key, path in self.graph.tickets(run)
+            if key != but and inside(path, prefix)
+        ]
+        found += [("wait", run, wait.path) for wait in self.graph.waits(run) if inside(wait.path, prefix)]
+        return list(dict.fromkeys(found))
 
     def _hold(self, key: str, run: str) -> Need:
         """A lease ends with its last hold: a section with its steps, a run's with the run."""
@@ -155,39 +190,29 @@ class Judge:
             return Need((("run", run),))
         every: list[Thing] = []
         for path in places:
-            every += self._run(run, path).every
+            every += self._waits_in(run, path)
         return Need(tuple(dict.fromkeys(every)))
 
-    def _ticket(self, key: str, run: str) -> Need:
-        """Earlier tickets come first; one more lease must end than there are of these."""
+    def _key_line(self, key: str) -> Line:
         line = self._key(key)
-        earlier: list[str] = []
-        for other, _ in line.waiting:
-            if other == run:
-                break
-            earlier.append(other)
-        every = tuple(("ticket", key, other) for other in earlier)
-        ends: list[Thing] = [("hold", key, holder) for holder in line.holders]
-        ends += [("queued", key, other) for other in earlier]
-        count = len(earlier) + 1 - (line.limit - len(line.holders))
-        return Need(every, ((count, tuple(ends)),)) if count > 0 else Need(every)
+        waiting: list[tuple[Thing, Thing | None]] = []
+        for run, whole in line.waiting:
+            after: Thing | None = None
+            if whole and self._waits_in(run, "", key):
+                after = ("rest", run, key)
+            waiting.append((("ticket", key, run), after))
+        held = tuple(("hold", key, run) for run in line.holders)
+        return Line(line.limit - len(line.holders), held, waiting)
 
-    def _after(self, key: str, run: str) -> Need:
-        """The lease that an earlier ticket will get: it must be granted, and end again."""
-        for other, whole in self._key(key).waiting:
-            if other == run:
-                got: Thing = ("ticket", key, run)
-                return Need((got, ("run", run)) if whole else (got,))
-        return Need(())
-
-    def _slot(self, run: str) -> Need:
+    def _slot_line(self, run: str) -> Line:
+        """The queue as this run sees it; whoever waits for a slot waits for nothing else yet."""
         line = self.graph.queued(run)
         if line is None:
-            return Need(())
-        every = tuple(("slot", other) for other in line.earlier)
-        ends = tuple(("run", other) for other in (*line.active, *line.earlier))
-        count = len(line.earlier) + 1 - (line.limit - len(line.active))
-        return Need(every, ((count, ends),)) if count > 0 else Need(every)
+            return Line(1, (), [(("slot", run), None)])
+        held = tuple(("run", each) for each in line.active)
+        waiting: list[tuple[Thing, Thing | None]] = [(("slot", each), None) for each in line.earlier]
+        waiting.append((("slot", run), None))
+        return Line(line.limit - len(line.active), held, waiting)
 
     def _key(self, key: str) -> KeyLine:
         found = self._keys.get(key)
@@ -195,7 +220,9 @@ class Judge:
             found = self._keys[key] = self.graph.key(key)
         return found
 
-    def _circle(self, start: Thing, needs: dict[Thing, Need], able: set[Thing]) -> list[str]:
+    # --- the story ---
+
+    def _circle(self, start: Thing, able: set[Thing]) -> list[str]:
         """The runs of the stuck part around the wait, as they lead on from it."""
         runs: dict[str, None] = {}
         seen: set[Thing] = set()
@@ -205,22 +232,37 @@ class Judge:
             if thing in seen or thing in able:
                 continue
             seen.add(thing)
-            runs[_run_of(thing)] = None
-            need = needs[thing]
-            todo.extend(need.every)
-            for _, things in need.some:
-                todo.extend(things)
+            runs[thing[2] if thing[0] in ("hold", "ticket") else thing[1]] = None
+            if thing[0] in ("ticket", "slot"):
+                line = self._lines[("key", thing[1]) if thing[0] == "ticket" else thing]
+                ahead = [ticket for ticket, _ in line.waiting]
+                todo.extend(line.held)
+                todo.extend(ahead[: ahead.index(thing)] if thing in ahead else ())
+            elif thing in self._needs:
+                need = self._needs[thing]
+                todo.extend((*need.every, *need.some))
         return list(runs)
 
 
-def _run_of(thing: Thing) -> str:
-    return thing[2] if thing[0] in ("hold", "ticket", "queued") else thing[1]
+def _serve(line: Line, able: set[Thing]) -> bool:
+    """Serve a line in order as far as places can become free.  Returns whether anything is new."""
+    room = line.free + sum(thing in able for thing in line.held)
+    changed = False
+    for ticket, after in line.waiting:
+        if room < 1:
+            break
+        if ticket not in able:
+            able.add(ticket)
+            changed = True
+        if after is not None and after not in able:
+            room -= 1
+    return changed
 
 
 def _met(need: Need, able: set[Thing]) -> bool:
     if not all(thing in able for thing in need.every):
         return False
-    return all(sum(thing in able for thing in things) >= count for count, things in need.some)
+    return sum(thing in able for thing in need.some) >= need.count
 
 
 def sentence(run: str, what: str, runs: list[str]) -> str:

@@ -260,6 +260,13 @@ class Turn:
 
     # --- finding ---
 
+    def peek(self, run: str) -> Peek | None:
+        """How another run stands; one that this turn dispatches has only just begun."""
+        for new in self.out.new_runs:
+            if new.run.id == run:
+                return Peek(new.run.account, new.run.workflow, new.run.status)
+        return self.view.peek(run)
+
     def at(self, path: str, visit: int) -> tuple[Frame, Node] | None:
         """The live node of a step path, if it still stands at this visit."""
         frame = self.cell.frames.get(parent_of(path))

@@ -188,7 +188,7 @@ def begin_runs(turn: Turn, frame: Frame, step: Step, visit: int) -> None:
     body = Runs(ids, wait.mode, wait.quorum.value if wait.quorum is not None else 1)
     failed: list[tuple[str, str]] = []
     for run in ids:
-        peek = turn.view.peek(run)
+        peek = turn.peek(run)
         if peek is None or peek.account != turn.run.account:
             raise StepFault("unknown-run", f'No run "{run}" is known in this account.')
         if peek.status not in TERMINAL:
