@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
+from interlock.analyzer.findings import Sink
 from interlock.analyzer.language import fields as f
 from interlock.analyzer.language.table import KINDS, SHAPES, STEP
 from interlock.analyzer.model.nodes import (
@@ -31,6 +33,7 @@ from interlock.analyzer.model.values import ListValue, Literal, Setting, Templat
 from interlock.analyzer.source.text import Span
 from interlock.analyzer.syntax.nodes import Mapping, Node, Scalar, Sequence
 
+_NAMES = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _FORMS = {
     "wait_for_workflow": ("one", False),
     "wait_for_workflows": ("many", False),
@@ -49,9 +52,15 @@ class StepReader(FieldReader):
     """Reads step lists into the model.
 
     ``broken`` tells that parts of the document could not be parsed: a list may then look empty.
+    ``bad_ids`` are the ids that are no legal names, and the names that expressions see in them:
+    what refers to such a step is not one mistake more.
     """
 
     broken = False
+
+    def __init__(self, sink: Sink) -> None:
+        super().__init__(sink)
+        self.bad_ids: list[str] = []
 
     def step_list(self, node: Node, via: Span | None, key: Span, empty_code: str, empty: str) -> StepList | None:
         """The steps of a list; an empty one is ``empty_code`` at ``key`` or at the value."""
@@ -108,6 +117,8 @@ class StepReader(FieldReader):
             self.misplaced(rows, family, too_many)
         self.missing(rows, (STEP.fields["id"],), STEP.title)
         identifier = self.simple(rows, "id")
+        if identifier is None:
+            self._bad_id(rows)
         when = self.condition(rows, "when")
         inner = False
         spare: Condition | None = None
@@ -134,6 +145,12 @@ class StepReader(FieldReader):
             rows.keys,
             spare,
         )
+
+    def _bad_id(self, rows: Rows) -> None:
+        pair = self.found(rows, "id")
+        if pair is not None and isinstance(pair[1].node, Scalar):
+            word = pair[1].node.value
+            self.bad_ids += {word, *_NAMES.findall(word)}
 
     def _double_when(self, inner: Condition) -> None:
         from interlock.analyzer.model.mend import remove_entry

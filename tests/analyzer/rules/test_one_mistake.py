@@ -1,0 +1,89 @@
+"""One slip of the writer gives one diagnostic, and the text around it is still judged."""
+
+from __future__ import annotations
+
+import pytest
+
+from interlock.analyzer.analysis import check_texts
+
+
+def found(text: str) -> list[tuple[int, str, str]]:
+    """Line, code and the text that is marked, for each diagnostic."""
+    return [
+        (one.line, one.code, text[one.offset : one.end_offset]) for one in check_texts({"example.workflow.yaml": text})
+    ]
+
+
+def test_a_second_kind_takes_its_fields_with_it() -> None:
+    text = """\
+workflow: w
+steps:
+  - id: a
+    delay: 1m
+    block: http
+    params: {url: "https://a.example"}
+    retry: {max_attempts: 2}
+"""
+    assert found(text) == [(5, "IL107", "block")]
+
+
+def test_a_field_of_neither_kind_is_still_misplaced() -> None:
+    text = """\
+workflow: w
+steps:
+  - id: a
+    delay: 1m
+    wait_for_approval: {}
+    retry: {max_attempts: 2}
+"""
+    assert found(text) == [(5, "IL107", "wait_for_approval"), (6, "IL302", "retry")]
+
+
+def test_the_inner_of_two_conditions_is_read_and_judged() -> None:
+    text = """\
+workflow: w
+inputs: {go: boolean, late: boolean}
+steps:
+  - id: a
+    when: "{inputs.go}"
+    concurrency:
+      when: "{inputs.late && inputs.nowhere}"
+      resource: k
+      lifetime: run
+"""
+    assert found(text) == [(7, "IL315", "when"), (7, "IL205", "nowhere")]
+
+
+@pytest.mark.parametrize("word", ["list", "get-it", "inputs", "end", "_mine", "1st"])
+def test_what_refers_to_a_badly_named_step_is_no_second_mistake(word: str) -> None:
+    reader = "{" + word + ".json}" if word != "1st" else "plain"
+    text = f"""\
+workflow: w
+budget: {{max_transitions: 9}}
+steps:
+  - id: {word}
+    block: http
+    params: {{url: "https://a.example"}}
+  - id: b
+    block: set
+    params: {{x: "{reader}"}}
+  - id: c
+    when: "{{b.x == 1}}"
+    delay: 1s
+    next: {word}
+"""
+    assert found(text) == [(4, "IL106", word)]
+
+
+def test_other_names_are_judged_beside_a_badly_named_step() -> None:
+    text = """\
+workflow: w
+steps:
+  - id: get-it
+    block: http
+    params: {url: "https://a.example"}
+  - id: b
+    block: set
+    params: {x: "{nowhere.json}"}
+"""
+    assert found(text) == [(3, "IL106", "get-it"), (8, "IL202", "nowhere")]
