@@ -84,7 +84,7 @@ class Engine:
         self,
         url: str = DEFAULT_STORE,
         *,
-        blocks: Iterable[Any] = (),
+        blocks: Iterable[Any] | Registry = (),
         allow: Iterable[str] = (),
         secrets: SecretSource | None = None,
         account: str = "default",
@@ -104,7 +104,7 @@ class Engine:
         cls,
         url: str = DEFAULT_STORE,
         *,
-        blocks: Iterable[Any] = (),
+        blocks: Iterable[Any] | Registry = (),
         allow: Iterable[str] = (),
         secrets: SecretSource | None = None,
         account: str = "default",
@@ -144,7 +144,7 @@ class Engine:
         """
         made = self.project.definition(workflow) if isinstance(workflow, str) else workflow
         for each in (made, *made.closure.values()):
-            for name in _blocks_of(each):
+            for name in blocks_of(each):
                 if not self.registry.may_run(name):
                     raise CallerError(
                         "not-allowed", f'"{each.name}" uses the block "{name}", which is not allowed here by name.'
@@ -383,7 +383,8 @@ def waited(waits_on: str | None) -> tuple[str, ...]:
     return tuple(_QUOTED.findall(waits_on))
 
 
-def _blocks_of(definition: Definition) -> set[str]:
+def blocks_of(definition: Definition) -> set[str]:
+    """The names of the blocks that a definition uses itself, compensations and handlers included."""
     from interlock.analyzer.model.nodes import BlockCall, walk
 
     names: set[str] = set()
@@ -418,7 +419,7 @@ class AsyncEngine:
         cls,
         url: str = DEFAULT_STORE,
         *,
-        blocks: Iterable[Any] = (),
+        blocks: Iterable[Any] | Registry = (),
         allow: Iterable[str] = (),
         secrets: SecretSource | None = None,
         account: str = "default",

@@ -1,0 +1,225 @@
+"""What the commands of the engine share: their options, the open store, and errors in one sentence."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from functools import wraps
+from typing import Any, TypeAlias
+
+import msgspec
+
+from interlock.engine.blocks.registry import Registry
+from interlock.engine.client import Engine
+from interlock.engine.errors import CallerError
+from interlock.engine.host import DEFAULT_STORE
+from interlock.engine.values import NotJson, as_text, load
+from interlock.server.cli.main import UsageError
+
+Options: TypeAlias = argparse.Namespace
+
+
+# --- options -----------------------------------------------------------------------------------
+
+
+def add_store(parser: argparse.ArgumentParser, *, reading: bool = False) -> None:
+    """``--store``, and ``--json`` for commands that read."""
+    parser.add_argument("--store", default=DEFAULT_STORE, metavar="URL", help=f"the store (default: {DEFAULT_STORE})")
+    if reading:
+        parser.add_argument("--json", action="store_true", help="write JSON")
+
+
+def add_account(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--account", default="default", metavar="A", help="the account (default: default)")
+
+
+def add_blocks(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--allow", action="append", default=[], metavar="BLOCK", help="allow the block shell or python")
+    parser.add_argument(
+        "--blocks", action="append", default=[], metavar="MODULE", help="a Python module with blocks of your own"
+    )
+
+
+def add_secrets(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--secret",
+        action="append",
+        default=[],
+        metavar="NAME[=ENV]",
+        help="give the secret NAME the value of the environment variable ENV (default: NAME)",
+    )
+
+
+def add_inputs(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--workflow", metavar="NAME", help="the workflow, where the file holds several")
+    parser.add_argument("--input", action="append", default=[], metavar="K=V", help="one input")
+    parser.add_argument("--inputs", metavar="F.json", help="a JSON file of inputs (- for standard input)")
+    parser.add_argument("--idempotency-key", metavar="K", help="dispatch only once for this key")
+
+
+def given_secrets(options: Options) -> tuple[dict[str, str], frozenset[str]]:
+    """The secrets by name, and the variables that hold them; `UsageError` where one is not set."""
+    values: dict[str, str] = {}
+    variables: set[str] = set()
+    for item in options.secret:
+        name, _, variable = item.partition("=")
+        variable = variable or name
+        value = os.environ.get(variable)
+        if value is None:
+            raise UsageError(f'the environment variable "{variable}" for the secret "{name}" is not set')
+        values[name] = value
+        variables.add(variable)
+    return values, frozenset(variables)
+
+
+def registry_of(options: Options) -> Registry:
+    """The blocks that may run here: built in, of installed packages, and of ``--blocks``."""
+    try:
+        registry = Registry(allow=options.allow)
+    except ValueError as error:
+        raise UsageError(f"--allow: {error}") from None
+    for problem in registry.load_entry_points():
+        print(f"interlock: {problem}", file=sys.stderr)
+    if os.getcwd() not in sys.path:
+        sys.path.insert(0, os.getcwd())
+    for module in options.blocks:
+        try:
+            registry.load(module)
+        except Exception as error:
+            raise UsageError(f"--blocks {module}: {type(error).__name__}: {error}") from None
+    return registry
+
+
+@contextmanager
+def engine_of(
+    options: Options, *, make: bool = False, registry: Registry | None = None, secrets: dict[str, str] | None = None
+) -> Iterator[Engine]:
+    """The engine of ``--store``; a reading command makes no store."""
+    engine = Engine(
+        options.store,
+        blocks=registry if registry is not None else (),
+        secrets=secrets,
+        account=getattr(options, "account", "default"),
+        make=make,
+    )
+    try:
+        yield engine
+    finally:
+        engine.close()
+
+
+def speaking(run: Callable[[Options], int]) -> Callable[[Options], int]:
+    """A command whose refusals by the engine become one sentence and exit code 2."""
+
+    @wraps(run)
+    def guarded(options: Options) -> int:
+        try:
+            return run(options)
+        except CallerError as error:
+            return refused(error)
+        except RecursionError:
+            raise UsageError("the input is nested too deeply") from None
+
+    return guarded
+
+
+def refused(error: CallerError) -> int:
+    """Print a refusal: the diagnostics as `check` prints them, then one sentence; exit code 2."""
+    from interlock.engine.project import Refused
+
+    if isinstance(error, Refused) and error.diagnostics:
+        from interlock.analyzer.report.text import render_text
+
+        files = {one.file for one in error.diagnostics}
+        color = sys.stdout.isatty() and "NO_COLOR" not in os.environ
+        sys.stdout.write(render_text(error.diagnostics, error.sources, len(files), color=color))
+        sys.stdout.flush()
+        print("interlock: refused: the definition has errors, and nothing was stored.", file=sys.stderr)
+        return 2
+    print(f"interlock: {error.message} ({error.code})", file=sys.stderr)
+    return 2
+
+
+# --- values ------------------------------------------------------------------------------------
+
+
+def json_argument(text: str | None, what: str) -> Any:
+    """A JSON argument; ``@FILE`` reads it from a file, ``@-`` from standard input."""
+    if text is None:
+        return None
+    data = read_data(text[1:], what) if text.startswith("@") else text.encode("utf-8", "surrogateescape")
+    try:
+        return load(data)
+    except NotJson as error:
+        raise UsageError(f"{what}: {error}") from None
+
+
+def read_data(path: str, what: str) -> bytes:
+    try:
+        if path == "-":
+            return sys.stdin.buffer.read()
+        with open(path, "rb") as file:
+            return file.read()
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise UsageError(f'{what}: "{path}" cannot be read: {reason}') from None
+
+
+# --- output ------------------------------------------------------------------------------------
+
+
+def write_json(value: Any) -> None:
+    """One JSON value, indented, as the output of a reading command."""
+    plain = msgspec.to_builtins(value)
+    print(json.dumps(plain, indent=2, ensure_ascii=False))
+
+
+def write_json_line(value: Any) -> None:
+    sys.stdout.write(msgspec.json.encode(value).decode() + "\n")
+    sys.stdout.flush()
+
+
+def when(moment: float | None) -> str:
+    """A moment in local time, to the second."""
+    if moment is None:
+        return "-"
+    return datetime.fromtimestamp(moment).strftime("%Y-%m-%d %H:%M:%S")
+
+
+def span(seconds: float) -> str:
+    """A stretch of time in the language's own words."""
+    if seconds < 60:
+        return f"{seconds:.1f}s" if seconds < 10 else f"{seconds:.0f}s"
+    minutes, rest = divmod(int(seconds), 60)
+    if minutes < 60:
+        return f"{minutes}m{rest:02d}s"
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}h{minutes:02d}m" if hours < 48 else f"{hours // 24}d{hours % 24}h"
+
+
+def ago(moment: float) -> str:
+    return f"{span(max(0.0, time.time() - moment))} ago"
+
+
+def short(value: Any, width: int = 100) -> str:
+    """A value on one line."""
+    text = as_text(value)
+    text = "".join(character if character.isprintable() else "·" for character in text)
+    return text if len(text) <= width else text[: width - 1] + "…"
+
+
+def table(rows: list[list[str]], head: list[str]) -> str:
+    """Aligned columns; the last is not padded."""
+    everything = [head, *rows]
+    widths = [max(len(row[place]) for row in everything) for place in range(len(head))]
+    lines = []
+    for row in everything:
+        cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
+        lines.append("  ".join(cells).rstrip())
+    return "\n".join(lines)

@@ -1,0 +1,23 @@
+"""``interlock reject``: answers what a run waits for a person to decide."""
+
+from __future__ import annotations
+
+import argparse
+
+from interlock.server.cli import engine_commands as common
+from interlock.server.cli.signal import add_payload
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("run_id", metavar="RUN")
+    add_payload(parser)
+    common.add_store(parser)
+
+
+@common.speaking
+def run(options: common.Options) -> int:
+    payload = common.json_argument(options.data, "--data")
+    with common.engine_of(options) as engine:
+        receipt = engine.reject(options.run_id, payload, signal_id=options.id)
+    print("This answer had been given before; nothing happened." if receipt.repeated else f"Rejected: {receipt.run}.")
+    return 0
