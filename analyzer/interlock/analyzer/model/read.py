@@ -183,11 +183,12 @@ class _WorkflowReader(StepReader):
                 read.default.span,
                 f'The default {shown} of "{read.name}" is not of its type, {read.type}.',
             )
-        elif allowed is not None and not any(_same(value, item) for item in allowed):
+        elif read.enum is not None and not any(_same(value, item) for item in allowed or ()):
             self.sink.add(
                 "IL115",
                 read.default.span,
                 f'The default {shown} of "{read.name}" is not one of its allowed values.',
+                f"Allowed are: {', '.join(_show(item) for item in read.enum.value.items[:20])}.",
             )
 
     def _secrets(self, rows: Rows) -> tuple[Secret, ...]:
@@ -243,7 +244,7 @@ class _WorkflowReader(StepReader):
         if inner is None:
             return None
         simple: Any = self.simple
-        return Budget(inner.key, *(simple(inner, name) for name in BUDGET.fields), fields=inner.keys)
+        return Budget(inner.key, **{name: simple(inner, name) for name in BUDGET.fields}, fields=inner.keys)
 
 
 def _same(one: object, other: object) -> bool:
