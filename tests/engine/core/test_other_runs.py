@@ -71,8 +71,10 @@ def test_every_end_of_the_parent_stops_its_children_and_waits_for_them(world: Ma
 
 def test_a_parent_waiting_on_a_child_that_was_superseded_fails(world: Make) -> None:
     w = world(
-        PARENT.replace("workflow: child\ninputs", "workflow: child\nconcurrency:"
-                       " {limit: 1, on_busy: latest_waiting, supersession_key: same}\ninputs")
+        PARENT.replace(
+            "workflow: child\ninputs",
+            "workflow: child\nconcurrency: {limit: 1, on_busy: latest_waiting, supersession_key: same}\ninputs",
+        )
     )
     busy = w.start("child", n=1)
     parent = w.start("parent")
@@ -172,9 +174,9 @@ def test_a_budget_of_started_runs_is_checked_before_any_is_dispatched(world: Mak
 
 def test_a_deduplicated_run_is_started_once_and_spends_no_budget(world: Make) -> None:
     w = world(
-        starts().replace("2000", "1").replace(
-            "workflow: child\ninputs", 'workflow: child\nidempotency_key: "c:{inputs.n}"\ninputs'
-        )
+        starts()
+        .replace("2000", "1")
+        .replace("workflow: child\ninputs", 'workflow: child\nidempotency_key: "c:{inputs.n}"\ninputs')
     )
     old = w.start("child", n=1)
     run = w.start("many", items=[1, 2, 2, 1], color="red")
@@ -264,7 +266,9 @@ def test_a_merge_that_hits_a_name_of_the_scope_fails(world: Make) -> None:
 
 
 def test_empty_lists_of_dependencies(world: Make) -> None:
-    w = world(WAITER.replace("MODE", "mode: all") + "---" + WAITER.replace("MODE", "mode: any").replace("er\n", "any\n"))
+    w = world(
+        WAITER.replace("MODE", "mode: all") + "---" + WAITER.replace("MODE", "mode: any").replace("er\n", "any\n")
+    )
     assert w.status(w.start("waiter", ids=[])).status == "completed"
     assert error(w, w.start("waitany", ids=[])) == ("dependency-failed", "wait")
 

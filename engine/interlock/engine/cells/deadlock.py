@@ -176,9 +176,7 @@ class Judge:
     def _waits_in(self, run: str, prefix: str, but: str | None = None) -> list[Thing]:
         """What the lines of a run inside ``prefix`` wait for, ``but`` one key."""
         found: list[Thing] = [
-            ("ticket", key, run)
-            for key, path in self.graph.tickets(run)
-            if key != but and inside(path, prefix)
+            ("ticket", key, run) for key, path in self.graph.tickets(run) if key != but and inside(path, prefix)
         ]
         found += [("wait", run, wait.path) for wait in self.graph.waits(run) if inside(wait.path, prefix)]
         return list(dict.fromkeys(found))
