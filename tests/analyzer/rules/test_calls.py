@@ -130,7 +130,7 @@ def test_quorums_of_items() -> None:
             for_each:
               items: "{inputs.list}"
               mode: quorum
-              quorum: 6  # IL410
+              quorum: 6
               steps: [{id: s, block: log, params: {message: hi}}]
           - id: c
             for_each:

@@ -44,7 +44,7 @@ def calls(unit: Unit, sink: Sink) -> None:
             starters = _group(unit, step, kind, groups, sink)
             _quorum(kind, _most_runs(unit, step, kind, groups, starters), "runs to wait for", sink)
         elif isinstance(kind, ForEach):
-            _quorum(kind, _most_items(unit, kind), "items", sink)
+            _quorum(kind, _written(kind.items, "items"), "items", sink)
 
 
 # -- names ---------------------------------------------------------------------------------------
@@ -199,14 +199,6 @@ def _budget(setting: Setting[int] | None, name: str) -> tuple[int, str, Span] | 
     if setting is None:
         return None
     return setting.value, f'the budget "{name}" is {setting.value}', setting.span
-
-
-def _most_items(unit: Unit, kind: ForEach) -> tuple[int, str, Span] | None:
-    budget = unit.workflow.budget
-    return _least(
-        _written(kind.items, "items"),
-        _budget(budget.max_for_each_items if budget else None, "max_for_each_items"),
-    )
 
 
 def _most_runs(
