@@ -11,7 +11,7 @@ from functools import cached_property
 
 from interlock.analyzer.diagnostics import Diagnostic, place
 from interlock.analyzer.findings import Finding, Related, Sink, sentence
-from interlock.analyzer.graph.program import Program
+from interlock.analyzer.graph.program import Program, Unit
 from interlock.analyzer.language.blocks import BUILT_IN, BlockSpec
 from interlock.analyzer.model.nodes import Workflow
 from interlock.analyzer.model.read import read_document
@@ -75,16 +75,28 @@ def judge(files: Sequence[FileModel], blocks: Mapping[str, BlockSpec] | None = N
     """Every finding of files that are seen together, before suppressions and configuration."""
     program = program_of(files, blocks)
     findings = [finding for file in files for finding in file.findings]
-    for unit in program.units:
+    findings.extend(judge_units(program.units))
+    findings.extend(judge_program(program))
+    return weigh(findings)
+
+
+def judge_units(units: Iterable[Unit]) -> list[Finding]:
+    """What the rules of single workflows find in these."""
+    findings: list[Finding] = []
+    for unit in units:
         sink = Sink()
         for rule in unit_rules():
             rule(unit, sink)
         findings.extend(sink.findings())
+    return findings
+
+
+def judge_program(program: Program) -> list[Finding]:
+    """What the rules of the whole workspace find."""
     sink = Sink()
-    for workspace_rule in workspace_rules():
-        workspace_rule(program, sink)
-    findings.extend(sink.findings())
-    return weigh(findings)
+    for rule in workspace_rules():
+        rule(program, sink)
+    return sink.findings()
 
 
 def program_of(files: Iterable[FileModel], blocks: Mapping[str, BlockSpec] | None = None) -> Program:

@@ -64,7 +64,9 @@ class MissingPath(Exception):
 def shown_path(path: str, here: str) -> str:
     """A path as people see it: from the current folder where it is below that, else in full."""
     prefix = here if here.endswith(os.sep) else here + os.sep
-    return path[len(prefix) :] if path.startswith(prefix) else path
+    shown = path[len(prefix) :] if path.startswith(prefix) else path
+    # A name that is not UTF-8 can be opened, but not told in JSON.
+    return shown if shown.isascii() else shown.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
 def find_root(start: str) -> Root | None:
@@ -91,9 +93,10 @@ class _Asked:
         self.files: list[str] = []
 
 
-def workspaces(paths: Iterable[str], here: str | None = None) -> list[Workspace]:
+def workspaces(paths: Iterable[str], here: str | None = None, assumed: str | None = None) -> list[Workspace]:
     """The workspaces of the named paths (none named: the one of the current folder).
 
+    ``assumed`` is one of them that need not exist: the text of that file comes from elsewhere.
     Raises ``MissingPath`` for a path that does not exist, and ``ConfigError``.
     """
     here = os.path.abspath(here or os.getcwd())
@@ -103,7 +106,7 @@ def workspaces(paths: Iterable[str], here: str | None = None) -> list[Workspace]
     names: list[str | None] = list(paths)
     for name in names or [None]:
         path = os.path.normpath(os.path.join(here, name)) if name is not None else here
-        if name is not None and not os.path.lexists(path):
+        if name is not None and name != assumed and not os.path.lexists(path):
             raise MissingPath(name)
         folder = path if os.path.isdir(path) else os.path.dirname(path)
         if folder not in roots:

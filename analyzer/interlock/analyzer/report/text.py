@@ -11,73 +11,118 @@ from interlock.analyzer.source.text import SourceText
 
 _COLORS = {"error": "31;1", "warning": "33;1", "hint": "36;1", "dim": "2", "bold": "1", "help": "32"}
 _WIDEST = 160
+_NARROWEST = 40
 
 
 class _Style:
-    def __init__(self, color: bool) -> None:
+    """How the report looks: with colours or without, and how wide it may be."""
+
+    def __init__(self, color: bool, width: int | None) -> None:
         self.color = color
+        self.width = None if width is None else max(width, _NARROWEST)
 
     def __call__(self, kind: str, text: str) -> str:
         return f"\x1b[{_COLORS[kind]}m{text}\x1b[0m" if self.color else text
 
+    def wrap(self, text: str, indent: int, first: int) -> str:
+        """A sentence over several lines where the terminal is narrow; ``first`` cells are taken already."""
+        if self.width is None or first + _cells(text) <= self.width:
+            return text
+        lines, at = [""], first
+        for word in text.split(" "):
+            size = _cells(word)
+            if lines[-1] and at + 1 + size > self.width:
+                lines.append("")
+                at = indent
+            at += size + (1 if lines[-1] else 0)
+            lines[-1] += f" {word}" if lines[-1] else word
+        return f"\n{' ' * indent}".join(lines)
+
 
 def render_text(
-    found: Sequence[Diagnostic], sources: Mapping[str, SourceText], files: int, *, color: bool = False
+    found: Sequence[Diagnostic],
+    sources: Mapping[str, SourceText],
+    files: int,
+    *,
+    color: bool = False,
+    width: int | None = None,
 ) -> str:
-    """The whole report; the last line sums it up."""
-    style = _Style(color)
+    """The whole report; the last line sums it up.
+
+    ``width`` is that of the terminal, None where the report goes to a file: then no line is broken.
+    """
+    style = _Style(color, width)
     parts = [_diagnostic(one, sources, style) for one in found]
     parts.append(_summary(found, files, style))
     return "\n".join(parts) + "\n"
 
 
 def _diagnostic(one: Diagnostic, sources: Mapping[str, SourceText], style: _Style) -> str:
-    head = style("bold", f"{one.file}:{one.line}:{one.column}")
-    label = style(one.severity, f"{one.severity}[{one.name}]")
-    lines = [f"{head}: {label} {one.message}"]
-    width = len(str(max([one.line, *(other.line for other in one.related if other.file == one.file)])))
+    where = f"{one.file}:{one.line}:{one.column}"
+    name = f"{one.severity}[{one.name}]"
+    message = style.wrap(one.message, 2, _cells(where) + len(name) + 3)
+    lines = [f"{style('bold', where)}: {style(one.severity, name)} {message}"]
+    width = len(str(max([one.line, *(other.line for other in one.related if other.file in sources)])))
     source = sources.get(one.file)
     if source is not None:
         lines += _excerpt(source, one, width, style, one.severity, "")
+    file = one.file
     for other in one.related:
-        lines += _related(other, one, sources, width, style)
-    if one.hint:
-        lines.append(f"{' ' * width} {style('help', '= help:')} {one.hint}")
-    if one.fix is not None:
-        lines.append(f"{' ' * width} {style('help', '= fix:')} {one.fix.title} (interlock check --fix)")
+        lines += _related(other, file, sources, width, style)
+        file = other.file
+    for kind, text in (
+        ("help", one.hint),
+        ("fix", f"{one.fix.title} (interlock check --fix)" if one.fix is not None else None),
+    ):
+        if text:
+            mark = f"= {kind}:"
+            lines.append(f"{' ' * width} {style('help', mark)} {style.wrap(text, width + 3, width + len(mark) + 2)}")
     lines.append("")
     return "\n".join(lines)
 
 
-def _related(
-    other: RelatedPlace, one: Diagnostic, sources: Mapping[str, SourceText], width: int, style: _Style
-) -> list[str]:
+def _related(other: RelatedPlace, file: str, sources: Mapping[str, SourceText], width: int, style: _Style) -> list[str]:
+    """Another place: its line with a labelled mark, under the name of its file where that is another."""
     source = sources.get(other.file)
     where = f"{other.file}:{other.line}:{other.column}"
-    if source is None or other.file != one.file:
-        return [f"{' ' * width} {style('dim', '::')} {where}: {other.message}"]
-    return _excerpt(source, other, width, style, "dim", other.message)
+    if source is None:
+        text = style.wrap(other.message, width + 4, width + _cells(where) + 6)
+        return [f"{' ' * width} {style('dim', '::')} {where}: {text}"]
+    head = [f"{' ' * width} {style('dim', '::')} {where}"] if other.file != file else []
+    return head + _excerpt(source, other, width, style, "dim", other.message)
 
 
 def _excerpt(
     source: SourceText, place: Diagnostic | RelatedPlace, width: int, style: _Style, kind: str, text: str
 ) -> list[str]:
-    """The line with a caret under the place; long lines are cut around it."""
+    """The line with a mark under the place; long lines are cut around it."""
     line = source.line(place.line)
+    room = _WIDEST if style.width is None else max(style.width - width - 3, _NARROWEST // 2)
     first = place.column - 1
     last = place.end_column - 1 if place.end_line == place.line else len(line.rstrip())
-    start = max(0, first - _WIDEST // 2) if len(line) > _WIDEST else 0
-    shown = line[start : start + _WIDEST]
+    start = max(0, min(first - room // 3, len(line) - room)) if _cells(line) > room else 0
+    shown, cells = "", 0
+    for character in line[start:]:
+        cells += _cells(character)
+        if cells > room:
+            break
+        shown += character
     lead = _cells(shown[: first - start])
     marked = max(1, _cells(shown[first - start : max(last, first + 1) - start]))
     bar = style("dim", "|")
-    caret = style(kind, "^" * marked if kind != "dim" else "-" * marked)
+    mark = style(kind, ("-" if kind == "dim" else "^") * marked)
     number = style("dim", str(place.line).rjust(width))
-    shown = "".join(character if character.isprintable() or character == "\t" else "·" for character in shown)
-    return [
-        f"{number} {bar} {shown.replace(chr(9), ' ')}",
-        f"{' ' * width} {bar} {' ' * lead}{caret}{' ' + text if text else ''}",
-    ]
+    shown = "".join(one if one.isprintable() else " " if one == "\t" else "·" for one in shown)
+    lines = [f"{number} {bar} {shown}", f"{' ' * width} {bar} {' ' * lead}{mark}"]
+    if text:
+        if style.width is None or width + 4 + lead + marked + _cells(text) <= style.width:
+            lines[-1] += f" {text}"
+        else:
+            before = f"{' ' * width} {bar} "
+            indent = min(lead, room // 3)
+            labels = style.wrap(text, 0, width + 3 + indent).split("\n")
+            lines.extend(f"{before}{' ' * indent}{label}" for label in labels)
+    return lines
 
 
 def _cells(text: str) -> int:
