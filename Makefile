@@ -16,6 +16,7 @@ $(STAMP): pyproject.toml
 	@$(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable . --group dev
+	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m compileall -q analyzer engine server
 	@touch $@
 
 demo: $(STAMP)
