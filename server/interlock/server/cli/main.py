@@ -106,4 +106,7 @@ def _run(name: str, module_name: str, text: str, words: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    # Under its own name, so that the commands' UsageError is the one that is caught here.
+    from interlock.server.cli.main import main as run_command
+
+    sys.exit(run_command())
