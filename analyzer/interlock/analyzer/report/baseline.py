@@ -64,7 +64,7 @@ def read_baseline(data: bytes) -> Counter[Mark]:
     return known
 
 
-def only_new(
+def new_ones(
     found: Sequence[Diagnostic],
     known: Counter[Mark],
     sources: Mapping[str, SourceText],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 
@@ -54,7 +55,21 @@ def summary(found: Sequence[Diagnostic], files: int) -> dict[str, int]:
     }
 
 
-def render_json(found: Sequence[Diagnostic], files: int) -> str:
-    """The whole report, with a line end."""
-    report = {"version": 1, "diagnostics": [as_json(one) for one in found], "summary": summary(found, files)}
+def render_json(
+    found: Sequence[Diagnostic],
+    files: int,
+    *,
+    statistics: dict[str, Any] | None = None,
+    fixed: dict[str, int] | None = None,
+) -> str:
+    """The whole report, with a line end; ``fixed`` counts, by rule, what was mended before."""
+    report: dict[str, Any] = {
+        "version": 1,
+        "diagnostics": [as_json(one) for one in found],
+        "summary": summary(found, files),
+    }
+    if fixed is not None:
+        report["fixed"] = fixed
+    if statistics is not None:
+        report["statistics"] = statistics
     return msgspec.json.format(msgspec.json.encode(report), indent=2).decode() + "\n"
