@@ -172,12 +172,14 @@ class Checker:
         operand = self.infer(node.operand)
         if not node.field:
             return DYN
-        found = self.member(operand, node.field, node.field_start, node.field_end)
+        # In a path the later names are IL205, whatever it is that has no such member (section 13).
+        code = "IL205" if _in_path(node.operand) else "IL206"
+        found = self.member(operand, node.field, node.field_start, node.field_end, code)
         if node.optional:
             return found if isinstance(found, Optional) and ops.may_be(operand, Optional) else Optional(found)
         return found
 
-    def member(self, owner: Type, name: str, start: int, end: int) -> Type:
+    def member(self, owner: Type, name: str, start: int, end: int, code: str) -> Type:
         """The type of a member, reported at ``start`` to ``end`` where there can be none."""
         found: list[Type] = []
         closed: list[Record] = []
@@ -210,7 +212,7 @@ class Checker:
         elif ops.may_be(owner, Null):
             hint = "test it for null first"
         message = f'"{name}" cannot be read from {describe(owner)}, which has no members'
-        self.report("IL206", start, end, message, hint)
+        self.report("IL206" if isinstance(owner, Null) else code, start, end, message, hint)
         return DYN
 
     def unknown_member(self, record: Record, name: str, start: int, end: int) -> Type:
@@ -534,6 +536,13 @@ def _listed(names: Iterable[str], most: int = 8) -> str:
     shown = list(dict.fromkeys(names))
     text = ", ".join(shown[:most])
     return f"{text}, …" if len(shown) > most else text
+
+
+def _in_path(node: Node) -> bool:
+    """Whether a selection from a node goes on a path: a name, and members and elements of it."""
+    while isinstance(node, (Select, Index)):
+        node = node.operand
+    return isinstance(node, Ident)
 
 
 def _either(words: list[str]) -> str:

@@ -231,9 +231,7 @@ def _start(name: str, payload: str | None, result: str | None) -> Shape:
             "Whether the children are also offered this run's inputs and public state.",
             default="true",
         ),
-        _field(
-            "result_key", Name("result"), "Where the run ids go.", required=result is None, default=result
-        ),
+        _field("result_key", Name("result"), "Where the run ids go; without it they are not kept.", default=result),
         _field("group_key", Name("group"), "The name of the group, for a later wait."),
     )
 

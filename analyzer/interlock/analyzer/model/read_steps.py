@@ -227,6 +227,8 @@ class StepReader(FieldReader):
             setting = None if seconds is None else Setting(seconds, row.key, found.span)
             return Delay(row.key, seconds=setting), family, None
         shape = SHAPES[name]
+        if name == "concurrency" and isinstance(found.node, Scalar) and found.node.data is None:
+            return self._step_concurrency(row.key, Rows(row.key, found.span))
         inner = self.rows(found, row.key, shape.fields, shape.title if name != "concurrency" else name)
         if name == "concurrency":
             if inner is None:
@@ -478,8 +480,11 @@ class StepReader(FieldReader):
             return ()
         _, found = pair
         node = found.node
-        if not isinstance(node, Sequence) or not node.items:
+        if not isinstance(node, Sequence):
             self.wrong(found, '"names"', "a list of signal names")
+            return ()
+        if not node.items:
+            self.sink.add("IL105", found.span, '"names" takes at least one signal name, and this list is empty.')
             return ()
         names: list[Setting[str]] = []
         for item in node.items:

@@ -8,7 +8,7 @@ from interlock.analyzer.findings import Edit, Fix, Related, Sink, sentence
 from interlock.analyzer.graph.program import Unit
 from interlock.analyzer.graph.scope import Hidden
 from interlock.analyzer.graph.sites import Site
-from interlock.analyzer.model.nodes import Branches, ForEach, Section, Step, walk
+from interlock.analyzer.model.nodes import Branches, ForEach, Section, StartWorkflows, Step, walk
 from interlock.analyzer.source.text import Span
 
 
@@ -124,6 +124,8 @@ def _keyed(name: str, hidden: Hidden, span: Span, sink: Sink) -> None:
     assert step is not None
     if hidden.key is not None:
         hint = f'Its result is under its result key: read "{hidden.key}".'
+    elif isinstance(step.kind, StartWorkflows):
+        hint = "Give it a `result_key`, which the run ids go to, and read that."
     else:
         hint = "It merges what it gets into the state: read that through `state`, or give it a `result_key`."
     sink.add(
