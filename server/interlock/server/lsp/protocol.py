@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Generator
+from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types as lsp
@@ -22,6 +23,13 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _NOTHING = object()
+_EXPECTED = frozenset(
+    {
+        lsp.LSPErrorCodes.RequestFailed.value,
+        lsp.LSPErrorCodes.ContentModified.value,
+        lsp.LSPErrorCodes.ServerCancelled.value,
+    }
+)
 
 
 class Protocol(LanguageServerProtocol):
@@ -61,6 +69,15 @@ class Protocol(LanguageServerProtocol):
             logger.exception("A message could not be handled: %s", method)
             if asks:
                 self._refuse(identifier, -32603, f"{method} failed; the log tells more.")
+
+    def _send_handler_result(self, future: Future[Any], *, msg_id: str | int) -> None:
+        """An answer; a request that was refused for a reason is no fault, and leaves no trace in the log."""
+        error = None if future.cancelled() else future.exception()
+        if isinstance(error, JsonRpcException) and error.code in _EXPECTED:
+            self._request_futures.pop(msg_id, None)
+            self._send_response(msg_id, error=error.to_response_error())
+            return
+        super()._send_handler_result(future, msg_id=msg_id)
 
     def _refuse(self, identifier: object, code: int, text: str) -> None:
         answer = {"jsonrpc": "2.0", "id": identifier, "error": {"code": code, "message": text}}

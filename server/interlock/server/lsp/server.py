@@ -20,6 +20,7 @@ from lsprotocol import types as lsp
 from pygls.lsp._capabilities import get_capability
 from pygls.lsp.server import LanguageServer
 
+from interlock.analyzer.query.items import Item
 from interlock.server.lsp import features
 from interlock.server.lsp.desk import Desk, Outdated
 from interlock.server.lsp.diagnostics import Publisher
@@ -51,6 +52,7 @@ class Server(LanguageServer):
         self.publisher = Publisher(self)
         self.desk = Desk(self._check)
         self.exit_code = 1
+        self.offered: tuple[Item, ...] = ()
         self.loop: asyncio.AbstractEventLoop | None = None
         self._done: asyncio.Event | None = None
         self._watcher: Watcher | None = None
@@ -98,6 +100,25 @@ class Server(LanguageServer):
     def view(self, uri: str) -> View | None:
         """A file as a question sees it; None where it is no workflow file.  At the desk only."""
         return self.index.view(uri)
+
+    def markup(self, text: str, where: str = "text_document.hover.content_format") -> lsp.MarkupContent:
+        """Markdown, or plain text for a client that does not read it."""
+        formats = get_capability(self.client_capabilities, where, None)
+        kind = lsp.MarkupKind.Markdown
+        if formats is not None and kind not in formats:
+            return lsp.MarkupContent(lsp.MarkupKind.PlainText, text.replace("**", "").replace("```\n", ""))
+        return lsp.MarkupContent(kind, text)
+
+    def workspace_edit(self, edits: dict[str, list[lsp.TextEdit]]) -> lsp.WorkspaceEdit:
+        """Edits by URI, with the versions that they are for where the client takes them."""
+        if not self.can("workspace.workspace_edit.document_changes"):
+            return lsp.WorkspaceEdit(changes=edits)
+        changes: list[lsp.TextDocumentEdit] = []
+        for uri, rows in edits.items():
+            entry = self.index.entry(uri)
+            number = None if entry is None else entry.version
+            changes.append(lsp.TextDocumentEdit(lsp.OptionalVersionedTextDocumentIdentifier(uri, number), [*rows]))
+        return lsp.WorkspaceEdit(document_changes=[*changes])
 
     # -- life -------------------------------------------------------------------------------
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from lsprotocol import types as lsp
 
 from interlock.server.lsp import diagnostics
+from interlock.server.lsp.features import completion, hover, names
 
 if TYPE_CHECKING:
     from interlock.server.lsp.server import Server
@@ -19,3 +20,5 @@ def register(server: Server) -> None:
         lsp.DiagnosticOptions(inter_file_dependencies=True, workspace_diagnostics=True, identifier="interlock"),
     )
     server.on(lsp.WORKSPACE_DIAGNOSTIC, diagnostics.workspace)
+    for feature in (hover, completion, names):
+        feature.register(server)
