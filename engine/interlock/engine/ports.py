@@ -493,7 +493,7 @@ class Services(msgspec.Struct, frozen=True, eq=False):
     load: DefinitionLoader
     poison_after: int = 3
     lost_after: float = 15.0
-    synchronous: Literal["FULL", "NORMAL"] = "FULL"
+    synchronous: Literal["FULL", "NORMAL", "OFF"] = "FULL"
     trace: Callable[[str], None] | None = None
     """Called with the name of each commit point before and after it (crash tests, simulation)."""
 
@@ -533,9 +533,7 @@ class Kernel(Protocol):
         """Many dispatches in one transaction: all of them, or the first error and none."""
         ...
 
-    def signal(
-        self, run: str, name: str, payload: Json = None, *, signal_id: str | None = None
-    ) -> SignalReceipt:
+    def signal(self, run: str, name: str, payload: Json = None, *, signal_id: str | None = None) -> SignalReceipt:
         """Codes: unknown-run, run-ended, bad-payload, payload-too-large, budget-exceeded."""
         ...
 

@@ -23,7 +23,8 @@ class Watch:
     def __init__(self, kernel: SqliteKernel) -> None:
         self.kernel = kernel
         self.fences: dict[tuple[str, str], int] = {}
-        self.ended: dict[str, int] = {}
+        self.seen: dict[str, int] = {}
+        self.tickets: dict[tuple[str, str], dict[int, str]] = {}
         self.checks = 0
 
     def check(self) -> None:
@@ -51,6 +52,7 @@ class Watch:
                 _must(not holders and not tickets, f"{key} is held or waited for without a limit")
                 continue
             _must(len(holders) <= limit, f"{key} has {len(holders)} holders and a limit of {limit}")
+            self._in_order(at, {each[0]: each[1] for each in tickets}, {each[0] for each in holders})
             waiting = {each[1] for each in tickets}
             _must(not waiting & {each[0] for each in holders}, f"a holder of {key} waits for it")
             if tickets:
@@ -62,6 +64,16 @@ class Watch:
         held = {(each[0], each[1], each[2]) for each in _rows(kernel, "SELECT * FROM holders")}
         places = {(each[0], each[1], each[2]) for each in _rows(kernel, "SELECT * FROM holds")}
         _must(held == places, "holders and holds do not agree")
+
+    def _in_order(self, at: tuple[str, str], now: dict[int, str], holders: set[str]) -> None:
+        """Who was served since the last look had no earlier ticket of another run before it."""
+        before = self.tickets.get(at, {})
+        for number, run in before.items():
+            if number in now or run not in holders:
+                continue
+            passed = [other for early, other in before.items() if early < number and early in now]
+            _must(set(passed) <= {run}, f"{run} was served at {at[1]} before {passed}")
+        self.tickets[at] = now
 
     def _queues(self, settled: bool) -> None:
         kernel = self.kernel
@@ -78,8 +90,10 @@ class Watch:
     def _run(self, run: str, settled: bool) -> None:
         kernel = self.kernel
         version = kernel.rows.version(run)
-        if version is not None and self.ended.get(run) == version and settled:
+        if version is not None and self.seen.get(run) == version:
             return
+        if settled:
+            self.seen[run] = version or 0
         cell = kernel.rows.load(run, kernel.plan_of)
         assert cell is not None
         self._budget(cell)
@@ -94,7 +108,6 @@ class Watch:
             _must(reserved == (0, 0), f"{run} has ended with a reservation")
             if settled:
                 _must(mine["tickets"] + mine["holders"] == 0, f"{run} has ended and holds or waits")
-                self.ended[run] = version or 0
             return
         if settled:
             self._moving(cell, mine)
