@@ -390,10 +390,16 @@ def test_items_of_started_runs() -> None:
             start_workflows:
               items: [x, 5]  # IL413
               payload_key: name
-              workflow: child
+              workflow: child  # IL413
               result_key: r5
-          - id: inherits
-            start_workflows: {{items: [{{}}], workflow: child, result_key: r6}}
+          - id: nowhere
+            start_workflows: {{items: [{{name: x}}], workflow: child, result_key: r6}}  # IL413
+          - {{id: count, block: set, params: {{v: 1}}}}
+          - id: inherits_state
+            start_workflows: {{items: [{{name: x}}], workflow: child, result_key: r61}}
+          - {{id: merge, wait_for_signal: {{name: s}}}}
+          - id: inherits_what_was_merged
+            start_workflows: {{items: [{{}}], workflow: child, result_key: r62}}
           - id: alone
             start_workflows:
               items: [{{name: x}}]

@@ -77,7 +77,6 @@ def test_what_carries_a_secret(expression: str) -> None:
         "{inputs.token == 'a'}",
         "{inputs.token in inputs.xs}",
         "{inputs.token > 'a' ? 'long' : 'short'}",
-        "{has(inputs.token)}",
         "{ {'a': inputs.token, 'b': 1}.b }",
         "{[inputs.token].map(x, size(x))}",
         "{[inputs.token].exists(x, x == 'a')}",
@@ -117,7 +116,7 @@ steps:
 
 def test_secrets_in_a_key_are_its_error_even_where_they_give_nothing_away() -> None:
     claim = '- {id: a, concurrency: {lifetime: run, on_busy: fail, resource: "{size(secrets.KEY)}"}}  # want: IL501'
-    check(steps(claim, head='idempotency_key: "{secrets.OTHER}"  # want: IL503'))
+    check(steps(claim, head='idempotency_key: "{secrets.KEY}"  # want: IL503'))
 
 
 def test_the_log_in_handlers_and_compensations_is_a_log() -> None:
@@ -455,7 +454,7 @@ def test_secrets_stand_only_in_params() -> None:
             "      x: {steps: [{id: s, delay: 1s}], outputs: {k: '{secrets.KEY}'}}  # want: IL508",
             "- {id: d, run_workflow: {workflow: child, inputs: {open: '{secrets.KEY}'}, result_key: r}}  # want: IL508",
             "- {id: e, wait_for_workflow: {workflow: '{secrets.KEY}', result_key: g}}  # want: IL508",
-            "- {id: f, wait_for_signal: {name: n, result_key: h, match: {a: '{secrets.NONE}'}}}  # want: IL508",
+            "- {id: f, wait_for_signal: {name: n, result_key: h, match: {a: '{secrets.KEY}'}}}  # want: IL508",
             "- {id: g2, delay: 1s, next: '{secrets.KEY}'}  # want: IL508",
             "- {id: h2, block: http, params: {url: 'https://a.example'}, compensate: {block: http, params: "
             "{url: 'https://a.example', headers: {A: '{secrets.KEY}'}}}}",
@@ -471,6 +470,9 @@ def test_undeclared_secrets() -> None:
     check(steps(call.format("KEY")))
     check(steps(call.format("OTHER") + "  # want: IL506"))
     check(steps(call.format("?OTHER") + "  # want: IL506"))
+    check(steps("- {id: a, delay: 1s, when: \"{secrets.OTHER == 'x'}\"}  # want: IL506, IL508"))
+    check(steps(log("{secrets.OTHER}", want=False) + "  # want: IL506, IL507"))
+    check(steps("- {id: a, delay: 1s}", head='idempotency_key: "{secrets.OTHER}"  # want: IL503, IL506'))
     check(steps(call.format("OTHER")).replace("secrets: [KEY]", "secrets: KEY"))
 
 

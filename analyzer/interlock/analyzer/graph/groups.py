@@ -1,11 +1,13 @@
-"""Which groups of runs may have been started before a step (section 8)."""
+"""The runs that a workflow starts: before which steps, and which waits are for them (section 8)."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from interlock.analyzer.graph.flow import ListFlow
-from interlock.analyzer.model.nodes import StartWorkflows, Step, walk
+from interlock.analyzer.language.nearest import nearest
+from interlock.analyzer.model.nodes import DependencyWait, StartWorkflows, Step, walk
+from interlock.analyzer.model.values import expressions
 
 if TYPE_CHECKING:
     from interlock.analyzer.graph.program import Unit
@@ -35,6 +37,22 @@ class Groups:
                         found.append(starter)
                         break
         return found
+
+    def waited_for(self, kind: DependencyWait) -> list[StartWorkflows]:
+        """The starts whose runs a wait may be for: those of its group, or those whose result it reads."""
+        starts = [step.kind for step in self.starters if isinstance(step.kind, StartWorkflows)]
+        if kind.form == "group":
+            if kind.group is None:
+                return []
+            keys = {one.group_key.value for one in starts if one.group_key is not None}
+            name = kind.group.value if kind.group.value in keys else nearest(kind.group.value, keys)
+            return [one for one in starts if one.group_key is not None and one.group_key.value == name]
+        if kind.runs is None:
+            read = {"agent_workflow_ids"} if kind.agents and "workflows" not in kind.fields else set()
+        else:
+            uses = [use for expression in expressions(kind.runs.value) for use in self.unit.uses(expression)]
+            read = {use.path[1] if use.path[0] == "state" and use.path[1:] else use.path[0] for use in uses}
+        return [one for one in starts if one.result_key in read]
 
     def reaches(self, step: Step) -> bool:
         """Whether any path leads to the step."""

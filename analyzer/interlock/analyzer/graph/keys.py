@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from interlock.analyzer.expressions import ast
 from interlock.analyzer.expressions.uses import canonical
-from interlock.analyzer.model.values import Literal, Template, Value
+from interlock.analyzer.model.values import Expression, Literal, Template, Value
 
 if TYPE_CHECKING:
     from interlock.analyzer.graph.program import Unit
@@ -39,6 +40,26 @@ class Key(msgspec.Struct, frozen=True, cache_hash=True):
     def stable(self) -> bool:
         """Whether it is one and the same key throughout a run: it reads only ``inputs`` and ``run``."""
         return self.roots <= _FIXED
+
+
+def known_text(value: Value) -> str | None:
+    """The text that a value surely is: a literal, or a template of nothing but string literals."""
+    if isinstance(value, Literal):
+        return value.data if isinstance(value.data, str) else None
+    if not isinstance(value, Template):
+        return None
+    parts: list[str] = []
+    for part in value.parts:
+        text = part if isinstance(part, str) else _constant(part)
+        if text is None:
+            return None
+        parts.append(text)
+    return "".join(parts)
+
+
+def _constant(expression: Expression) -> str | None:
+    tree = expression.tree
+    return tree.value if isinstance(tree, ast.Literal) and isinstance(tree.value, str) else None
 
 
 def key_of(unit: Unit, value: Value | None) -> Key | None:

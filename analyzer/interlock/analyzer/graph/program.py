@@ -20,6 +20,7 @@ from interlock.analyzer.model.values import Expression, Setting
 if TYPE_CHECKING:
     from interlock.analyzer.graph.calls import CallGraph
     from interlock.analyzer.graph.facts import KnownFacts
+    from interlock.analyzer.graph.groups import Groups
     from interlock.analyzer.graph.leases import Leases
     from interlock.analyzer.graph.locks import LockOrder
     from interlock.analyzer.graph.scope import Scopes
@@ -59,6 +60,12 @@ class Unit:
         from interlock.analyzer.graph.leases import Leases
 
         return Leases(self)
+
+    @cached_property
+    def groups(self) -> Groups:
+        from interlock.analyzer.graph.groups import Groups
+
+        return Groups(self)
 
     @cached_property
     def sites(self) -> tuple[Site, ...]:

@@ -1,10 +1,11 @@
 """Where secrets flow: one abstract interpretation over all workflows together (section 11).
 
 A secret moves through templates, ``set``, ``outputs``, items, and from run to run through inputs
-and outputs; every other block gives only what its manifest marks secret.  Names are interpreted
-without regard to time (each has one writer), ``state`` by what may have settled.  The result is a
-list of ``Leak`` for each workflow: a secret at a place where it must not be.  What is said about
-a leak, and where ``secrets`` may be written at all, is the part of the rules.
+and outputs, also of the runs that were started and are waited for; every other block gives only
+what its manifest marks secret.  Names are interpreted without regard to time (each has one writer),
+``state`` by what may have settled.  The result is a list of ``Leak`` for each workflow: a secret at
+a place where it must not be.  What is said about a leak, and where ``secrets`` may be written at
+all, is the part of the rules.
 """
 
 from __future__ import annotations
@@ -70,8 +71,7 @@ class Taint:
                     continue
                 tied.setdefault(unit, []).append(child)
                 tied.setdefault(child, []).append(unit)
-                if isinstance(kind, RunWorkflow):
-                    self._callers.setdefault(child, []).append(unit)
+                self._callers.setdefault(child, []).append(unit)
         return tied
 
     def _together(self, unit: Unit) -> list[Unit]:

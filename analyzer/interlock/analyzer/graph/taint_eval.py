@@ -1,6 +1,6 @@
 """Expressions under the abstract interpretation for secrets: which parts of the result carry one.
 
-A comparison, ``has`` and ``size()`` give nothing away; all else carries what it reads (section
+A comparison and ``size()`` give nothing away; all else carries what it reads, ``has`` too (section
 11).  Members are followed as far as the expression names them.  Which names carry what is told by
 the caller.
 """
@@ -57,8 +57,10 @@ class _Evaluator:
     def visit(self, node: Node, local: dict[str, Shape | None]) -> Shape | None:
         if isinstance(node, Ident | Select | Index):
             return self.chain(node, local)
-        if isinstance(node, Literal | Has):
+        if isinstance(node, Literal):
             return None
+        if isinstance(node, Has):
+            return whole(self.visit(node.arg, local))
         if isinstance(node, Binary):
             if node.op in _RELATIONS:
                 return None

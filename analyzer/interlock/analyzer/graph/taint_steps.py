@@ -30,6 +30,7 @@ from interlock.analyzer.language.nearest import nearest
 from interlock.analyzer.model.nodes import (
     BlockCall,
     Branches,
+    DependencyWait,
     ForEach,
     RunWorkflow,
     Section,
@@ -269,6 +270,8 @@ class UnitTaint:
             self._run_workflow(step, kind, flow, place)
         elif isinstance(kind, StartWorkflows):
             StartInputs(self, kind, place).deliver()
+        elif isinstance(kind, DependencyWait):
+            self._wait(step, kind, flow)
         self.write(step, flow, step.id, result, readable=flow.role != "handler")
         if step.compensate is not None and step.compensate.params is not None:
             own = Place(flow, place.at, step, True)
@@ -355,14 +358,30 @@ class UnitTaint:
             return
         for given in kind.inputs.value.members if kind.inputs is not None else ():
             self._input(child, given, place)
-        under = f' under "{kind.result_key}"' if kind.result_key else ""
-        text = f'workflow "{child.name}" gives it back{under}'
-        back = self.taint.given_back(child, kind.workflow.span, text)
-        if kind.result_key is not None:
-            self.write(step, flow, kind.result_key, back)
+        self._gets_back(step, flow, kind.result_key, self._given_back(child, kind.workflow.span, kind.result_key))
+
+    def _given_back(self, child: Unit, span: Span, result_key: str | None) -> Shape | None:
+        under = f' under "{result_key}"' if result_key else ""
+        return self.taint.given_back(child, span, f'workflow "{child.name}" gives it back{under}')
+
+    def _gets_back(self, step: Step, flow: ListFlow, result_key: str | None, back: Shape | None) -> None:
+        """What other runs give goes under the result key, or is merged into the scope."""
+        if result_key is not None:
+            self.write(step, flow, result_key, back)
         elif back is not None:
             for name, shape in back.members.items():
                 self.write(step, flow, name, shape, readable=False)
+
+    def _wait(self, step: Step, kind: DependencyWait, flow: ListFlow) -> None:
+        """A wait gets the outputs of the runs that this one started, as far as they are known."""
+        back: Shape | None = None
+        for starter in self.unit.groups.waited_for(kind):
+            child = self.unit.program.child(starter.workflow)
+            if child is not None:
+                back = join(back, self._given_back(child, kind.key, kind.result_key))
+        if kind.form != "one" and kind.result_key is not None:
+            back = shape_of((), {}, back)
+        self._gets_back(step, flow, kind.result_key, back)
 
     def _input(self, child: Unit, given: Member, place: Place) -> None:
         name = self.declared(child, given.name)

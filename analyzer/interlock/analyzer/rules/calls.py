@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from interlock.analyzer.expressions.ast import Ident
 from interlock.analyzer.findings import Edit, Fix, Related, Sink
 from interlock.analyzer.graph.groups import Groups
+from interlock.analyzer.graph.keys import known_text
 from interlock.analyzer.graph.program import Unit
 from interlock.analyzer.language.nearest import nearest
 from interlock.analyzer.model.nodes import (
@@ -21,14 +22,13 @@ from interlock.analyzer.model.nodes import (
     Step,
     walk,
 )
-from interlock.analyzer.model.values import ListValue, Literal, Setting, Template, Value
+from interlock.analyzer.model.values import ListValue, Setting, Template, Value
 from interlock.analyzer.rules.child_inputs import run_inputs, start_inputs
 from interlock.analyzer.source.text import Span
 
 
 def calls(unit: Unit, sink: Sink) -> None:
     """Each step that names a workflow, a run or a group, and each quorum."""
-    groups: Groups | None = None
     for step in walk(unit.workflow.steps):
         kind = step.kind
         if isinstance(kind, RunWorkflow | StartWorkflows):
@@ -39,10 +39,9 @@ def calls(unit: Unit, sink: Sink) -> None:
             elif child is not None and kind.workflow is not None:
                 run_inputs(unit, kind, kind.workflow, child, sink)
         elif isinstance(kind, DependencyWait):
-            groups = groups or Groups(unit)
             _run_ids(unit, kind, sink)
-            starters = _group(unit, step, kind, groups, sink)
-            _quorum(kind, _most_runs(unit, step, kind, groups, starters), "runs to wait for", sink)
+            starters = _group(unit, step, kind, unit.groups, sink)
+            _quorum(kind, _most_runs(unit, step, kind, unit.groups, starters), "runs to wait for", sink)
         elif isinstance(kind, ForEach):
             _quorum(kind, _written(kind.items, "items"), "items", sink)
 
@@ -80,16 +79,15 @@ def _run_ids(unit: Unit, kind: DependencyWait, sink: Sink) -> None:
     if kind.runs is None:
         return
     for value in _values(kind.runs.value):
-        if not isinstance(value, Literal) or not isinstance(value.data, str):
-            continue
-        named = unit.program.by_name.get(value.data)
+        text = known_text(value)
+        named = unit.program.by_name.get(text) if text is not None else None
         if named is not None and named.workflow.name is not None:
             sink.add(
                 "IL416",
                 value.span,
-                f'"{value.data}" is the name of a workflow, and a run id belongs here: no run has this id.',
+                f'"{text}" is the name of a workflow, and a run id belongs here: no run has this id.',
                 "Wait for the id that start_workflows stored, or use run_workflow to run it and wait.",
-                related=(Related(named.workflow.name.span, f'the workflow "{value.data}"'),),
+                related=(Related(named.workflow.name.span, f'the workflow "{text}"'),),
             )
 
 

@@ -27,7 +27,7 @@ from interlock.analyzer.expressions.types import (
 from interlock.analyzer.findings import Related, Sink
 from interlock.analyzer.graph.program import Unit
 from interlock.analyzer.graph.results import value_type
-from interlock.analyzer.graph.scope import input_type
+from interlock.analyzer.graph.scope import input_type, result_name
 from interlock.analyzer.language.nearest import nearest
 from interlock.analyzer.model.nodes import Input, RunWorkflow, StartWorkflows, Step
 from interlock.analyzer.model.values import (
@@ -169,6 +169,7 @@ def start_inputs(unit: Unit, step: Step, kind: StartWorkflows, child: Unit | Non
     unreadable = kind.payload_key_field is None and "payload_key" in kind.fields
     declared = _declared(child) if child is not None else None
     told: set[str] = set()
+    inherited: frozenset[str] | None = _UNASKED
     for value, type in _items(unit, kind):
         if isinstance(value, MapValue):
             offered = {member.name for member in value.members if not member.name.startswith("_")}
@@ -197,7 +198,10 @@ def start_inputs(unit: Unit, step: Step, kind: StartWorkflows, child: Unit | Non
         else:
             continue
         if child is not None and declared is not None:
-            _missing(kind, child, declared, offered, told, sink)
+            if inherited is _UNASKED:
+                inherited = _inherited(unit, step, kind)
+            if inherited is not None:
+                _missing(kind, child, declared, offered | inherited, told, sink)
 
 
 def _items(unit: Unit, kind: StartWorkflows) -> Iterator[tuple[Value | None, Type]]:
@@ -222,21 +226,59 @@ def _never_map(type: Type) -> bool:
     return not isinstance(type, Dyn | Map | Record)
 
 
+#: Stands for what no item has asked for yet.
+_UNASKED = frozenset({""})
+
+
+def _inherited(unit: Unit, step: Step, kind: StartWorkflows) -> frozenset[str] | None:
+    """The names that the parent may offer beside the items: its inputs and its public state.
+
+    None where they are not known: an unreadable part, or a merge of what other runs or signals give.
+    """
+    if kind.inherit_state_field is None and "inherit_state" in kind.fields:
+        return None
+    if not kind.inherit_state:
+        return frozenset()
+    workflow = unit.workflow
+    if workflow.broken or workflow.inputs_open:
+        return None
+    names = set(workflow.inputs)
+    flow, number = unit.flow.of(step)
+    while flow.owner is not None:
+        flow, number = unit.flow.of(flow.owner)
+    for before in flow.may_have_settled(number):
+        other = flow.steps[before]
+        name = result_name(other)
+        if name is not None:
+            names.add(name)
+            continue
+        given = unit.scopes.child_outputs(other.kind) if isinstance(other.kind, RunWorkflow) else None
+        if not isinstance(given, Record) or given.open:
+            return None
+        names.update(given.fields)
+    return frozenset(name for name in names if not name.startswith("_"))
+
+
 def _missing(
     kind: StartWorkflows, child: Unit, declared: dict[str, Input], offered: set[str], told: set[str], sink: Sink
 ) -> None:
-    """A required input that no item gives, where nothing is inherited that could."""
-    inherits = kind.inherit_state or (kind.inherit_state_field is None and "inherit_state" in kind.fields)
-    if inherits or kind.workflow is None:
+    """A required input that an item does not give, nor anything that is inherited."""
+    if kind.workflow is None:
         return
+    beside = (
+        "and neither the inputs nor the state here hold it"
+        if kind.inherit_state
+        else 'and "inherit_state: false" offers nothing else'
+    )
     for one in declared.values():
         if one.required and one.name not in offered and one.name not in told:
             told.add(one.name)
             sink.add(
                 "IL413",
                 kind.workflow.span,
-                f'Workflow "{child.name}" needs the input "{one.name}", an item does not give it, and '
-                '"inherit_state: false" offers nothing else.',
-                "Add it to the items, inherit the state, or give the input a default.",
+                f'Workflow "{child.name}" needs the input "{one.name}", an item does not give it, {beside}.',
+                "Add it to the items, or give the input a default."
+                if kind.inherit_state
+                else "Add it to the items, inherit the state, or give the input a default.",
                 related=(Related(one.key, f'"{one.name}" is declared here, as {one.type}, without a default'),),
             )

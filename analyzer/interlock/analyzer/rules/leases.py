@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from interlock.analyzer.findings import Related, Sink
 from interlock.analyzer.graph.flow import ListFlow
-from interlock.analyzer.graph.keys import LONGEST, Key
+from interlock.analyzer.graph.keys import LONGEST, Key, known_text
 from interlock.analyzer.graph.leases import Acquisition, is_off, runs_twice
 from interlock.analyzer.graph.program import Unit
 from interlock.analyzer.graph.scope import result_name
@@ -45,13 +45,14 @@ def key_length(unit: Unit, sink: Sink) -> None:
         if setting is None:
             continue
         value = setting.value
-        if isinstance(value, Literal):
-            length = len(value.data) if isinstance(value.data, str) else 1
+        text = known_text(value)
+        if text is not None:
+            length = len(text)
             if not length:
                 sink.add("IL311", setting.span, "A resource key must not be empty.", "Name the resource.")
         else:
-            assert isinstance(value, Template)
-            length = sum(len(part) for part in value.parts if isinstance(part, str))
+            parts = value.parts if isinstance(value, Template) else ()
+            length = sum(len(part) for part in parts if isinstance(part, str))
         if length > LONGEST:
             sink.add(
                 "IL311",

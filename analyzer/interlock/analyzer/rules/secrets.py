@@ -68,8 +68,8 @@ def placement(unit: Unit, sink: Sink) -> None:
         for use in unit.uses(site.expression):
             if use.path[0] != "secrets":
                 continue
+            _declared(unit, site, use, sink)
             if site.place in ("params", "compensate"):
-                _declared(unit, site, use, sink)
                 continue
             span = site.expression.at(use.start, use.end)
             if site.place in KEYS:
