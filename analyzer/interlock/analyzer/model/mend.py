@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from functools import lru_cache
+
 from interlock.analyzer.findings import Edit, Fix
 from interlock.analyzer.source.text import Span
 
@@ -51,3 +54,74 @@ def insert_after_line(at: Span, line: str, title: str) -> Fix:
 
 def replace(span: Span, text: str, title: str) -> Fix:
     return Fix(title, (Edit(span, text),))
+
+
+def add_field(mapping: Span, keys: list[Span], field: str) -> Fix | None:
+    """A fix that writes ``name: value`` as the first field of a mapping, in block or flow style.
+
+    ``keys`` are those that the mapping has; None where it is written in a way that leaves no safe place.
+    """
+    title = f'Add "{field}"'
+    text = mapping.piece.text
+    if mapping.via is not None or any(key.via is not None or key.piece is not mapping.piece for key in keys):
+        return None
+    if text.startswith("{", mapping.start):
+        at = mapping.start + 1
+        rest = text[at : mapping.end].lstrip()
+        return Fix(title, (Edit(Span(mapping.piece, at, at), field if rest.startswith("}") else f"{field}, "),))
+    if not keys:
+        return None
+    first = min(keys, key=lambda key: key.start)
+    lead = text[text.rfind("\n", 0, first.start) + 1 : first.start]
+    if lead.replace("- ", "  ").strip(" "):
+        return None
+    place = Span(mapping.piece, first.start, first.start)
+    return Fix(title, (Edit(place, f"{field}\n{' ' * len(lead)}"),))
+
+
+def fresh_id(step: Span) -> str:
+    """An id for a step that has none: told apart by its line, and written nowhere in the file."""
+    source = step.source
+    line, column = step.position
+    before = source.text[source.line_starts[line - 1] : step.offset]
+    name = f"step_{line}" if not before.strip(" -") else f"step_{line}_{column}"
+    while name in _numbered(source.text):
+        name += "_"
+    return name
+
+
+@lru_cache(maxsize=1)
+def _numbered(text: str) -> frozenset[str]:
+    """The words of a text that look like such ids: found once for all steps without one."""
+    return frozenset(re.findall(r"\bstep_\w+", text))
+
+
+def file_name(workflow: Span) -> str:
+    """A name for a workflow that has none: that of its file, with its line where others stand before it."""
+    source = workflow.source
+    stem = re.split(r"[\\/]", source.path)[-1].split(".", 1)[0].lower()
+    name = re.sub(r"[^a-z0-9_-]+", "-", stem).strip("-")
+    if not re.match("[a-z]", name):
+        name = f"workflow-{name}".rstrip("-")
+    line = workflow.position.line
+    first = re.search(r"^---", source.text[: workflow.offset], re.MULTILINE)
+    return f"{name}-{line}"[:128] if first and source.text[: first.start()].strip() else name[:128]
+
+
+def join_conditions(outer: Span, inner_key: Span, inner: Span) -> Fix | None:
+    """A fix that makes one condition of two: the outer one, which then asks for both."""
+    one, other = outer.text, inner.text
+    if outer.via is not None or inner.via is not None or outer.piece is not inner.piece:
+        return None
+    if one == other or other == "true":
+        return remove_entry(inner_key, inner, 'Remove the inner "when"')
+    quote = one[:1]
+    if quote not in ('"', "'") or other[:1] != quote:
+        return None
+    parts = [part[2:-2].strip() for part in (one, other) if part[1:2] == "{" and part[-2:] == "}" + quote]
+    removal = remove_entry(inner_key, inner, "")
+    if len(parts) != 2 or removal is None:
+        return None
+    joined = " && ".join(f"({part})" if "||" in part or "?" in part else part for part in parts)
+    title = 'Join them into one "when" on the step'
+    return Fix(title, (Edit(outer, f"{quote}{{{joined}}}{quote}"), *removal.edits))

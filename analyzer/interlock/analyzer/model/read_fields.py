@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from interlock.analyzer.findings import Edit, Fix
 from interlock.analyzer.language import fields as f
 from interlock.analyzer.language.nearest import nearest
-from interlock.analyzer.language.table import FAMILY_TITLES, KINDS, SHAPES
+from interlock.analyzer.language.table import FAMILY_TITLES, KINDS, SHAPES, STEP, WORKFLOW
 from interlock.analyzer.model.read_values import Found, ValueReader, describe
 from interlock.analyzer.model.values import ListValue, MapValue, Setting, Value
 from interlock.analyzer.source.text import Span
@@ -134,7 +134,22 @@ class FieldReader(ValueReader):
                     rows.key,
                     f'{_capital(title)} needs "{field.name}", and it is missing.',
                     field.doc,
+                    fix=self._fill(rows, field, title),
                 )
+
+    def _fill(self, rows: Rows, field: f.Field, title: str) -> Fix | None:
+        """A fix for the fields that have a value which is right for a start."""
+        from interlock.analyzer.model import mend
+
+        if title == STEP.title and field.name == "id":
+            value = mend.fresh_id(rows.span)
+        elif title == WORKFLOW.title and field.name == "workflow":
+            value = mend.file_name(rows.span)
+        elif field.name == "max_attempts":
+            value = "3"
+        else:
+            return None
+        return mend.add_field(rows.span, list(rows.keys.values()), f"{field.name}: {value}")
 
     def misplaced(self, rows: Rows, family: str, others: Iterable[str] = ()) -> None:
         """IL302 for each field that the family does not take; it is left out of the rows.

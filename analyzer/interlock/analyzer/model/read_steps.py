@@ -124,7 +124,7 @@ class StepReader(FieldReader):
         spare: Condition | None = None
         if kind_row is not None and inner_when is not None:
             if when is not None or "when" in rows.rows:
-                self._double_when(inner_when)
+                self._double_when(when, inner_when)
                 spare = inner_when
             else:
                 when, inner = inner_when, True
@@ -152,15 +152,15 @@ class StepReader(FieldReader):
             word = pair[1].node.value
             self.bad_ids += {word, *_NAMES.findall(word)}
 
-    def _double_when(self, inner: Condition) -> None:
-        from interlock.analyzer.model.mend import remove_entry
+    def _double_when(self, outer: Condition | None, inner: Condition) -> None:
+        from interlock.analyzer.model.mend import join_conditions
 
         self.sink.add(
             "IL315",
             inner.key,
             '"when" stands on the step and inside "concurrency".',
-            "Keep one of them.",
-            fix=remove_entry(inner.key, inner.span, 'Remove the inner "when"'),
+            "Keep one of them, which may ask for both.",
+            fix=join_conditions(outer.span, inner.key, inner.span) if outer is not None else None,
         )
 
     def _kind_row(self, rows: Rows) -> tuple[Row | None, tuple[str, ...]]:

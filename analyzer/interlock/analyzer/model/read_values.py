@@ -113,8 +113,9 @@ class ValueReader:
             return None
         written = node.piece.text[node.start : node.end]
         fix = None
-        if fixable and '"' not in written and "\\" not in written and "\n" not in written:
-            fix = Fix("Put quotes around the template", (Edit(found.span, f'"{written}"'),))
+        quote = "'" if '"' in written or "\\" in written else '"'
+        if fixable and quote not in written and "\n" not in written:
+            fix = Fix("Put quotes around the template", (Edit(found.span, f"{quote}{written}{quote}"),))
         self.sink.add(
             "IL109",
             found.span,
@@ -338,7 +339,8 @@ class ValueReader:
         shown = f'"{word}"' if word else describe(node)
         elsewhere = None
         if kind.code == "IL304" and word in (*RUN_POLICIES, *RESOURCE_POLICIES):
-            fix = near = None
+            near = None
+            fix = Fix('Change it to "wait", the default', (Edit(found.span, "wait"),))
             what = "resource, in a step" if word in RESOURCE_POLICIES else "admission of runs, at the top level"
             elsewhere = f'"{word}" is a policy for the {what}.'
         self.sink.add(
