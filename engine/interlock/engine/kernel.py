@@ -322,6 +322,16 @@ class SqliteKernel(Views):
         with self.writing() as tx:
             self._lose(tx, worker, killed=False)
 
+    def workers(self) -> list[str]:
+        """See `ports.Kernel.workers`."""
+        with self.looking():
+            return [worker for worker, _ in self.store.all("workers")]
+
+    def lose(self, worker: str) -> None:
+        """See `ports.Kernel.lose`."""
+        with self.writing() as tx:
+            self._lose(tx, worker, killed=True)
+
     def heartbeat(self, worker: str) -> None:
         """See `ports.Kernel.heartbeat`."""
         with self.writing():

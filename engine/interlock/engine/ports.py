@@ -566,6 +566,14 @@ class Kernel(Protocol):
         """The worker ends by itself: its unfinished claims count as lost at once."""
         ...
 
+    def workers(self) -> list[str]:
+        """The workers that are known, alive or not yet noticed as lost."""
+        ...
+
+    def lose(self, worker: str) -> None:
+        """The worker is known to be dead: as if its beat had stood still for long enough."""
+        ...
+
     def claim(self, worker: str, limit: int, *, blocks: frozenset[str] | None = None) -> list[Task]:
         """Up to ``limit`` ready tasks, oldest first; ``blocks`` restricts the names."""
         ...

@@ -21,6 +21,7 @@ from interlock.engine.host import SecretSource
 from interlock.engine.ports import Claiming, Kernel, Outcome, Settlement, Task
 from interlock.engine.secrets import StoreCipher
 from interlock.engine.worker.attempt import Attempt, LogLine, NoSecret
+from interlock.engine.worker.presence import has_ended, new_name
 
 Result = TypeVar("Result")
 
@@ -77,7 +78,7 @@ class Worker:
         self.grace = grace
         self.poll = poll
         self.only_worker = only_worker
-        self.name = name or _name()
+        self.name = name or new_name()
         self.on_log = on_log
         self.counts = Counts()
         self._attempts: dict[asyncio.Task[Outcome], Attempt] = {}
@@ -123,6 +124,7 @@ class Worker:
     async def _work(self, services: dict[str, Any]) -> None:
         beaten = time.monotonic()
         ticked, due = 0.0, None
+        await self._ask(self._notice_the_dead)
         while not self._stopping:
             self._wake.clear()
             moved = await self._turn(services)
@@ -130,12 +132,19 @@ class Worker:
             if now - beaten >= BEAT_SECONDS:
                 beaten = now
                 await self._ask(self.kernel.heartbeat, self.name)
+                await self._ask(self._notice_the_dead)
             # A tick writes, so an idle worker ticks seldom: others look for lost workers as well.
             if moved or now - ticked >= TICK_SECONDS or (due is not None and due <= time.time()):
                 ticked, due = now, await self._ask(self.kernel.tick)
             if moved or any(task.done() for task in self._attempts) or (due is not None and due <= time.time()):
                 continue
             await self._rest(due)
+
+    def _notice_the_dead(self) -> None:
+        """Give up workers whose processes on this machine have ended, without waiting for their beat."""
+        for worker in self.kernel.workers():
+            if worker != self.name and has_ended(worker):
+                self.kernel.lose(worker)
 
     async def _rest(self, due: float | None) -> None:
         """Wait for an end of a block, for the next timer, or for the next look."""
@@ -250,11 +259,3 @@ class Worker:
                     raise
             await asyncio.sleep(pause)
             pause = min(pause * 2, 1.0)
-
-
-def _name() -> str:
-    import os
-    import secrets
-    import socket
-
-    return f"{socket.gethostname()[:64]}-{os.getpid()}-{secrets.token_hex(3)}"
