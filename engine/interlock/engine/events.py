@@ -63,9 +63,7 @@ Note: TypeAlias = tuple[str, str | None, int | None, dict[str, Any] | None]
 """An event before it has a place in the log: (kind, path, visit, data)."""
 
 
-def note(
-    kind: str, path: str | None = None, visit: int | None = None, data: dict[str, Any] | None = None
-) -> Note:
+def note(kind: str, path: str | None = None, visit: int | None = None, data: dict[str, Any] | None = None) -> Note:
     """Make an event; a kind outside the list raises ValueError."""
     if kind not in KINDS:
         raise ValueError(f'"{kind}" is no event kind')

@@ -506,7 +506,8 @@ class Kernel(Protocol):
 
     Every verb is synchronous and one durable transaction: when it returns, what it says is stored.
     Made by ``kernel.open_kernel(url, services)``.  All verbs may be called from any thread (one lock
-    serializes them); several processes may open the same SQLite store.  Verbs raise ``CallerError`` with a code of section 12 and one sentence.
+    serializes them); several processes may open the same SQLite store.  Verbs raise
+    `errors.CallerError`: a code of section 12 and one sentence.
     """
 
     def close(self) -> None:

@@ -58,7 +58,10 @@ def test_all_fails_after_every_item_has_settled(world: Make) -> None:
 
 
 def test_first_success_stops_the_rest_and_compensates_them(world: Make) -> None:
-    steps = '[{id: act, block: work, params: {n: "{item}"}, compensate: {block: undo, params: {n: "{item}"}}}, {id: last, block: wait, params: {n: "{item}"}}]'
+    steps = (
+        '[{id: act, block: work, params: {n: "{item}"}, compensate: {block: undo, params: {n: "{item}"}}},'
+        ' {id: last, block: wait, params: {n: "{item}"}}]'
+    )
     w = world(each("mode: first_success,", steps))
     run = w.start("w")
     for task in w.claim():

@@ -281,8 +281,13 @@ steps:
   - id: par
     concurrency:
       branches:
-        a: {steps: [{id: s, start_workflows: {workflow: child, items: [1], payload_key: n, result_key: x, group_key: g}}, {id: w, wait_for_approval: {}}]}
-        b: {steps: [{id: s, start_workflows: {workflow: child, items: [1], payload_key: n, result_key: x, group_key: g}}]}
+        a:
+          steps:
+            - {id: s, start_workflows: {workflow: child, items: [1], payload_key: n, result_key: x, group_key: g}}
+            - {id: w, wait_for_approval: {}}
+        b:
+          steps:
+            - {id: s, start_workflows: {workflow: child, items: [1], payload_key: n, result_key: x, group_key: g}}
 ---
 """
         + CHILD

@@ -7,7 +7,11 @@ workflow: edit
 inputs: {n: {type: integer, default: 0}}
 concurrency: {limit: 1, on_busy: supersede, supersession_key: "{inputs.n}"}
 steps:
-  - {id: made, block: work, params: {n: "{inputs.n}"}, compensate: {block: undo, params: {n: 1}}, retry: {max_attempts: 2, delay: 5s}}
+  - id: made
+    block: work
+    params: {n: "{inputs.n}"}
+    compensate: {block: undo, params: {n: 1}}
+    retry: {max_attempts: 2, delay: 5s}
   - {id: claim, concurrency: {resource: "k{inputs.n}", lifetime: run}}
   - id: pub
     concurrency:
@@ -27,22 +31,34 @@ deadline: 10m
 compensate_on_failure: true
 steps:
   - {id: a, block: work, params: {}, compensate: {block: undo, params: {}}}
-  - {id: h, concurrency: {resource: "k{inputs.n}", steps: [{id: s, block: work, params: {}}, {id: w, wait_for_signal: {name: go}}]}}
+  - id: h
+    concurrency:
+      resource: "k{inputs.n}"
+      steps: [{id: s, block: work, params: {}}, {id: w, wait_for_signal: {name: go}}]
 on_deadline: [{id: tell, block: work, params: {}}]
 ---
 workflow: many
 inputs: {n: {type: integer, default: 0}}
 concurrency: {limit: 2}
-budget: {max_transitions: 40, max_cost_units: 60}
+budget: {max_transitions: 28, max_cost_units: 40}
 steps:
   - id: par
     concurrency:
       on_error: collect
       limit: 2
       branches:
-        a: {steps: [{id: c, concurrency: {resource: "k{inputs.n}", lifetime: run, on_busy: skip}}, {id: s, block: work, params: {}}]}
-        b: {steps: [{id: h, timeout: 2m, concurrency: {resource: k1, steps: [{id: s, block: work, params: {}}]}}]}
-        c: {steps: [{id: h, concurrency: {resource: k2, protected: true, steps: [{id: act, block: write, params: {}}]}}]}
+        a:
+          steps:
+            - {id: c, concurrency: {resource: "k{inputs.n}", lifetime: run, on_busy: skip}}
+            - {id: f, when: "{!c.acquired}", concurrency: {resource: spare, lifetime: run, on_busy: fail}}
+            - {id: s, block: work, params: {}}
+        b:
+          steps:
+            - {id: h, timeout: 2m, concurrency: {resource: k1, steps: [{id: s, block: work, params: {}}]}}
+        c:
+          steps:
+            - id: h
+              concurrency: {resource: k2, protected: true, steps: [{id: act, block: write, params: {}}]}
   - id: items
     for_each:
       items: [0, 1, 2, 3]
