@@ -355,7 +355,9 @@ class _Held(_Analysis):
             for number, inner in enumerate(lists):
                 others = 0
                 for other, bits in enumerate(added):
-                    others |= bits if other != number else 0
+                    # With a limit of 1 they go one after another, in the order written (section 6.2).
+                    beside = other < number if kind.limit == 1 else other != number
+                    others |= bits if beside else 0
                 yield inner, fact | others
         elif isinstance(kind, ForEach) and kind.steps is not None:
             if not runs_never(kind):
