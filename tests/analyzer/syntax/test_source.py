@@ -22,7 +22,7 @@ def test_decode_keeps_the_byte_order_mark_out_of_the_text():
         (b"\xef\xbb\xbfa\nb: \xff\n", "0xff on line 2"),
         (b"a\0b", "binary"),
         ("a: 1".encode("utf-16"), "UTF-16"),
-        (b" " * (MAX_BYTES + 1), "64 MiB"),
+        (b" " * (MAX_BYTES + 1), "4 MiB"),
     ],
 )
 def test_decode_says_what_it_cannot_read(data, word):
