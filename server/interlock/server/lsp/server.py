@@ -52,6 +52,8 @@ class Server(LanguageServer):
         self.publisher = Publisher(self)
         self.desk = Desk(self._check)
         self.exit_code = 1
+        self.tokens: dict[str, tuple[str, list[int]]] = {}
+        self._token_count = 0
         self.offered: tuple[Item, ...] = ()
         self.loop: asyncio.AbstractEventLoop | None = None
         self._done: asyncio.Event | None = None
@@ -96,6 +98,16 @@ class Server(LanguageServer):
     def can(self, path: str) -> bool:
         """Whether the client says that it can do something, as ``text_document.hover.…``."""
         return bool(get_capability(self.client_capabilities, path, False))
+
+    def capability(self, path: str) -> Any:
+        """What the client says of a capability; None where it says nothing."""
+        return get_capability(self.client_capabilities, path, None)
+
+    def remember_tokens(self, uri: str, data: list[int]) -> str:
+        """Keeps the tokens that a client was given, for the next difference."""
+        self._token_count += 1
+        self.tokens[uri] = (str(self._token_count), data)
+        return str(self._token_count)
 
     def view(self, uri: str) -> View | None:
         """A file as a question sees it; None where it is no workflow file.  At the desk only."""
@@ -213,6 +225,7 @@ class Server(LanguageServer):
     def closed(self, uri: str) -> None:
         if self.documents.pop(uri, None) is None:
             return
+        self.tokens.pop(uri, None)
         self._change(lambda: self.index.drop(uri))
 
     def _hand_over(self, document: Document) -> None:
