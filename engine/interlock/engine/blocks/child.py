@@ -92,7 +92,17 @@ def serve(requests: BinaryIO, answers: BinaryIO) -> None:
         answers.flush()
 
 
+def _end_with_parent() -> None:
+    """Let the system end this process when the worker is killed: nobody would take its answer."""
+    if sys.platform == "linux":
+        import ctypes
+
+        set_death_signal, kill = 1, 9
+        ctypes.CDLL(None).prctl(set_death_signal, kill, 0, 0, 0)
+
+
 def main() -> int:
+    _end_with_parent()
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     requests = os.fdopen(os.dup(0), "rb")

@@ -241,8 +241,8 @@ class Worker:
         await self._ask(self.kernel.unregister, self.name)
 
     async def _hand_back(self, task: Task, reason: str, delay: float) -> None:
-        self.counts.handed_back += 1
         await self._ask(lambda: self.kernel.hand_back(task, reason=reason, delay=delay))
+        self.counts.handed_back += 1
 
     # --- the store ---
 

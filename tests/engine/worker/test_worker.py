@@ -1,0 +1,366 @@
+"""The worker on a real store: concurrency, groups, stops, secrets, lost and dead workers."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Any
+
+from interlock.engine.blocks import Context, block
+from interlock.engine.client import TERMINAL, Engine
+from interlock.engine.ports import RunStatus
+from interlock.engine.worker import LogLine, Worker
+from interlock.engine.worker.presence import has_ended, new_name
+
+
+class Desk:
+    """What the test's block sees: how many run, and a gate that they wait at."""
+
+    def __init__(self) -> None:
+        self.running = 0
+        self.most = 0
+        self.begun: list[str] = []
+        self.open = asyncio.Event()
+
+
+DESK = Desk()
+
+
+@block("at.desk", effects=True)
+async def at_desk(context: Context) -> str:
+    DESK.running += 1
+    DESK.most = max(DESK.most, DESK.running)
+    DESK.begun.append(context.path)
+    try:
+        await DESK.open.wait()
+    finally:
+        DESK.running -= 1
+    return "done"
+
+
+def engine(tmp_path: Path, text: str, **more: Any) -> Engine:
+    made = Engine(f"sqlite:///{tmp_path}/s.db", blocks=[at_desk], synchronous="NORMAL", **more)
+    made.define(text)
+    return made
+
+
+def work(main: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    global DESK
+
+    async def inside() -> None:
+        global DESK
+        DESK = Desk()
+        await main()
+
+    asyncio.run(asyncio.wait_for(inside(), 60))
+
+
+async def until(condition: Callable[[], Any]) -> None:
+    while not condition():
+        await asyncio.sleep(0.01)
+
+
+async def ended(made: Engine, run: str) -> RunStatus:
+    await until(lambda: made.status(run).status in TERMINAL)
+    return made.status(run)
+
+
+ONE = "workflow: w\nsteps: [{id: a, block: at.desk}]\noutputs: {a: '{a}'}\n"
+FAN = """
+workflow: fan
+steps:
+  - id: all
+    for_each:
+      items: [1, 2, 3, 4, 5, 6]
+      limit: 6
+      steps: [{id: a, block: at.desk}]
+"""
+
+
+def test_blocks_run_at_the_same_time_up_to_the_workers_limit(tmp_path: Path) -> None:
+    made = engine(tmp_path, FAN)
+
+    async def main() -> None:
+        worker = made.worker(concurrency=4)
+        run = made.dispatch("fan").run
+        working = asyncio.create_task(worker.run())
+        await until(lambda: DESK.running == 4)
+        await asyncio.sleep(0.3)
+        assert DESK.most == 4
+        DESK.open.set()
+        assert (await ended(made, run)).status == "completed"
+        assert DESK.most == 4
+        worker.stop()
+        await working
+        assert worker.counts.completed == 6
+
+    with made:
+        work(main)
+
+
+def test_a_stop_waits_for_what_runs_and_takes_nothing_more(tmp_path: Path) -> None:
+    made = engine(tmp_path, FAN)
+
+    async def main() -> None:
+        worker = made.worker(concurrency=2)
+        run = made.dispatch("fan").run
+        working = asyncio.create_task(worker.run())
+        await until(lambda: DESK.running == 2)
+        worker.stop()
+        await asyncio.sleep(0.2)
+        assert not working.done()
+        DESK.open.set()
+        await working
+        assert worker.counts.completed == 2
+        kinds = [event.kind for event in made.events(run)]
+        assert kinds.count("step.started") == 2
+        assert "worker.lost" not in kinds
+        assert made.status(run).status == "running"
+
+    with made:
+        work(main)
+
+
+def test_what_outlasts_the_grace_time_is_left_as_unknown_and_goes_on_elsewhere(tmp_path: Path) -> None:
+    made = engine(tmp_path, ONE)
+
+    async def main() -> None:
+        first = made.worker(grace=0.1)
+        run = made.dispatch("w").run
+        working = asyncio.create_task(first.run())
+        await until(lambda: DESK.running == 1)
+        first.stop()
+        await working
+        assert DESK.running == 0
+        DESK.open.set()
+        second = made.worker()
+        working = asyncio.create_task(second.run())
+        assert (await ended(made, run)).outputs == {"a": "done"}
+        assert DESK.begun == ["a", "a"]
+        second.stop()
+        await working
+
+    with made:
+        work(main)
+
+
+def test_a_request_that_was_not_sent_is_handed_back_at_a_stop(tmp_path: Path) -> None:
+    import socket
+
+    made = engine(
+        tmp_path,
+        "workflow: w\ninputs: {u: string}\nsteps: [{id: a, block: http, params: {url: '{inputs.u}', method: POST}}]\n",
+    )
+    deaf = socket.socket()
+    deaf.bind(("127.0.0.1", 0))
+    deaf.listen(0)
+    fillers = [socket.socket() for _ in range(8)]
+    for filler in fillers:
+        filler.setblocking(False)
+        filler.connect_ex(deaf.getsockname())
+
+    async def main() -> None:
+        worker = made.worker()
+        run = made.dispatch("w", {"u": f"http://127.0.0.1:{deaf.getsockname()[1]}/"}).run
+        working = asyncio.create_task(worker.run())
+        await until(lambda: worker.running == 1)
+        await asyncio.sleep(0.2)
+        worker.stop()
+        await working
+        assert worker.counts.handed_back == 1
+        assert made.status(run).positions[0].attempt == 1
+        assert "task.handed_back" in [event.kind for event in made.events(run)]
+
+    with made:
+        work(main)
+    for each in (deaf, *fillers):
+        each.close()
+
+
+SECRET = """
+workflow: w
+secrets: [TOKEN]
+steps:
+  - {id: a, block: log, params: {message: x}}
+  - {id: b, block: shell, params: {command: "true", env: {T: "{secrets.TOKEN}"}}}
+"""
+
+
+def test_a_worker_without_a_secret_hands_the_work_back_without_an_attempt(tmp_path: Path) -> None:
+    made = engine(tmp_path, SECRET, allow=["shell"])
+    values: dict[str, str] = {}
+
+    async def main() -> None:
+        made.secrets = values.get
+        worker = made.worker()
+        run = made.dispatch("w").run
+        working = asyncio.create_task(worker.run())
+        await until(lambda: worker.counts.handed_back == 1)
+        (given_back,) = [event for event in made.events(run) if event.kind == "task.handed_back"]
+        assert "TOKEN" in given_back.data["reason"]
+        values["TOKEN"] = "t0ken-value"
+        status = await ended(made, run)
+        assert status.status == "completed"
+        assert "step.attempt_failed" not in [event.kind for event in made.events(run)]
+        worker.stop()
+        await working
+
+    with made:
+        work(main)
+
+
+def test_the_only_worker_fails_what_nobody_else_could_do(tmp_path: Path) -> None:
+    made = engine(tmp_path, SECRET, allow=["shell"])
+    with made:
+        result = made.run("w")
+        assert result.error is not None
+        assert result.error.code == "secret-unavailable"
+
+
+def test_work_of_unknown_blocks_is_left_to_workers_that_know_them(tmp_path: Path) -> None:
+    made = engine(tmp_path, ONE)
+    other = Engine(f"sqlite:///{tmp_path}/s.db", synchronous="NORMAL")
+
+    async def main() -> None:
+        run = made.dispatch("w").run
+        stranger = other.worker()
+        strange = asyncio.create_task(stranger.run())
+        await asyncio.sleep(0.4)
+        assert made.status(run).status == "running"
+        worker = made.worker()
+        working = asyncio.create_task(worker.run())
+        DESK.open.set()
+        assert (await ended(made, run)).status == "completed"
+        assert stranger.counts.completed == 0
+        for each in (worker, stranger):
+            each.stop()
+        await asyncio.gather(working, strange)
+
+    with made, other:
+        work(main)
+
+
+def test_two_workers_share_the_work_and_repeat_none_of_it(tmp_path: Path) -> None:
+    text = "workflow: w\nsteps:\n" + "".join(f"  - {{id: s{n}, block: set, params: {{n: {n}}}}}\n" for n in range(5))
+    made = engine(tmp_path, text)
+    other = Engine(f"sqlite:///{tmp_path}/s.db", synchronous="NORMAL")
+
+    async def main() -> None:
+        workers: list[Worker] = [made.worker(concurrency=3), other.worker(concurrency=3)]
+        runs = [made.dispatch("w").run for _ in range(20)]
+        working = [asyncio.create_task(worker.run()) for worker in workers]
+        for run in runs:
+            await ended(made, run)
+        for worker in workers:
+            worker.stop()
+        await asyncio.gather(*working)
+        assert sum(worker.counts.completed for worker in workers) == 100
+        assert all(worker.counts.late == 0 for worker in workers)
+
+    with made, other:
+        work(main)
+
+
+def test_a_time_out_ends_an_attempt_and_retry_makes_another(tmp_path: Path) -> None:
+    text = "workflow: w\nsteps:\n  - {id: a, block: at.desk, timeout: 1s, retry: {max_attempts: 2, delay: 1}}\n"
+    made = engine(tmp_path, text)
+    with made:
+        made.dispatch("w")
+
+        async def main() -> None:
+            worker = made.worker()
+            working = asyncio.create_task(worker.run())
+            status = await ended(made, made.runs()[0].run)
+            assert status.error is not None
+            assert status.error.code == "timeout"
+            assert DESK.begun == ["a", "a"]
+            worker.stop()
+            await working
+
+        work(main)
+
+
+def test_log_lines_are_redacted(tmp_path: Path) -> None:
+    lines: list[LogLine] = []
+    text = (
+        "workflow: w\ninputs: {k: {type: string}}\nsteps: [{id: a, block: log, params: {message: 'key {inputs.k}'}}]\n"
+    )
+    made = engine(tmp_path, text, secrets={"TOKEN": "hush-hush-1"})
+    with made:
+        assert made.run("w", {"k": "hush-hush-1"}, on_log=lines.append).completed
+        assert [(line.path, line.message) for line in lines] == [("a", "key ***")]
+
+
+def test_results_that_are_late_are_counted_and_not_stored(tmp_path: Path) -> None:
+    made = engine(tmp_path, ONE)
+
+    async def main() -> None:
+        sleeper = made.worker()
+        run = made.dispatch("w").run
+        working = asyncio.create_task(sleeper.run())
+        await until(lambda: DESK.running == 1)
+        made.kernel.lose(sleeper.name)
+        second = made.worker()
+        again = asyncio.create_task(second.run())
+        await until(lambda: DESK.running == 2)
+        DESK.open.set()
+        assert (await ended(made, run)).status == "completed"
+        await until(lambda: sleeper.counts.late + second.counts.late == 1)
+        for each in (sleeper, second):
+            each.stop()
+        await asyncio.gather(working, again)
+
+    with made:
+        work(main)
+
+
+def test_the_process_table_tells_a_dead_worker_from_a_live_one() -> None:
+    mine = new_name()
+    assert not has_ended(mine)
+    code = "from interlock.engine.worker.presence import new_name; print(new_name())"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    gone = done.stdout.strip()
+    assert has_ended(gone)
+    host, pid, started, machine, token = gone.split("/")
+    for doubtful in (
+        f"{host}/{pid}/{started}/{'0' * len(machine)}/{token}",
+        f"{host}/{pid}/-/{machine}/{token}",
+        f"{host}/{os.getpid()}/{started}",
+        "a-name-of-its-own",
+        "",
+    ):
+        assert not has_ended(doubtful)
+    assert has_ended(f"{host}/{os.getpid()}/1/{machine}/{token}")
+
+
+PROGRAM = """
+import asyncio, sys, time
+from interlock.engine.client import Engine
+engine = Engine("sqlite:///{path}", allow=["shell"])
+asyncio.run(engine.worker().run())
+"""
+
+
+def test_a_killed_worker_is_noticed_and_its_work_goes_on(tmp_path: Path) -> None:
+    command = "echo x >> trace; test -e go || sleep 60"
+    text = f"workflow: w\nsteps: [{{id: a, block: shell, params: {{command: '{command}', cwd: '{tmp_path}'}}}}]\n"
+    made = engine(tmp_path, text, allow=["shell"])
+    with made:
+        run = made.dispatch("w").run
+        process = subprocess.Popen([sys.executable, "-c", PROGRAM.format(path=f"{tmp_path}/s.db")])
+        trace = tmp_path / "trace"
+        limit = time.monotonic() + 30
+        while not trace.exists():
+            assert time.monotonic() < limit
+            time.sleep(0.02)
+        process.kill()
+        process.wait()
+        (tmp_path / "go").touch()
+        assert made.resume(run).completed
+        assert trace.read_text() == "x\nx\n"
+        assert "worker.lost" in [event.kind for event in made.events(run)]
