@@ -5,6 +5,7 @@ It speaks raw JSON, so that a fault of the libraries that the server is made of 
 
 from __future__ import annotations
 
+import contextlib
 import json
 import queue
 import subprocess
@@ -170,10 +171,8 @@ class Client:
         code = self.process.wait(TIMEOUT)
         for stream in (self.process.stdin, self.process.stdout, self.process.stderr):
             assert stream is not None
-            try:
+            with contextlib.suppress(OSError):
                 stream.close()
-            except OSError:
-                pass
         return code
 
     # -- documents --------------------------------------------------------------------------

@@ -118,9 +118,7 @@ class Index:
             if entry.lines.text != lines.text:
                 entry.dirty = True
             entry.uri, entry.lines, entry.version = uri, lines, version
-            if not entry.dirty:
-                return
-        group.stale = True
+        group.stale = True  # even with the same text: what is wrong has to be told for this version
 
     def drop(self, uri: str) -> None:
         """A document is not open any more: what is on disk counts, where it is a workflow file there."""
