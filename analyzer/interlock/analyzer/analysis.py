@@ -121,11 +121,15 @@ def weigh(findings: list[Finding]) -> list[Finding]:
     at: dict[tuple[object, int], set[str]] = {}
     for finding in findings:
         at.setdefault((finding.span.piece, finding.span.start), set()).add(finding.code)
+    same: dict[Span, set[str]] = {}
+    for finding in findings:
+        if len(at[finding.span.piece, finding.span.start]) > 1:
+            same.setdefault(finding.span, set()).add(finding.code)
     kept: list[Finding] = []
     seen: set[tuple[object, ...]] = set()
     for finding in findings:
         here = at[finding.span.piece, finding.span.start]
-        if len(here) > 1 and _outdone(finding.code, here):
+        if len(here) > 1 and _outdone(finding.code, here, same[finding.span]):
             continue
         mark = (finding.code, finding.span.piece, finding.span.start, finding.span.end, finding.message)
         if mark not in seen:
@@ -134,8 +138,9 @@ def weigh(findings: list[Finding]) -> list[Finding]:
     return kept
 
 
-def _outdone(code: str, here: set[str]) -> bool:
-    if code in _WEAKEST and any(other not in _WEAKEST and RULES[other].severity == "error" for other in here):
+def _outdone(code: str, here: set[str], same: set[str]) -> bool:
+    """``here`` are the codes that start where this one does, ``same`` those that also end there."""
+    if code in _WEAKEST and any(other not in _WEAKEST and RULES[other].severity == "error" for other in same):
         return True
     return any(code in worse and here & better for better, worse in _BETTER)
 
@@ -154,6 +159,4 @@ def diagnose(files: Sequence[FileModel], findings: list[Finding]) -> list[Diagno
 
 def refusing(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
     """The diagnostics for which the engine refuses a definition (section 13)."""
-    return [
-        one for one in diagnostics if RULES[one.code].severity == "error" and one.code not in WORKSPACE_ERRORS
-    ]
+    return [one for one in diagnostics if RULES[one.code].severity == "error" and one.code not in WORKSPACE_ERRORS]

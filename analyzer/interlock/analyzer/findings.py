@@ -55,7 +55,7 @@ def sentence(text: str) -> str:
 PLACELESS = frozenset(
     {
         "IL101", "IL102", "IL103", "IL104", "IL105", "IL106", "IL107", "IL109", "IL110",
-        "IL111", "IL112", "IL201", "IL301", "IL302", "IL303", "IL304", "IL504", "IL601", "IL606",
+        "IL111", "IL112", "IL201", "IL208", "IL301", "IL303", "IL304", "IL504", "IL601", "IL606",
     }
 )  # fmt: skip
 
@@ -80,7 +80,15 @@ class Sink:
         *,
         related: tuple[Related, ...] = (),
         fix: Fix | None = None,
+        beside: tuple[Span, ...] | None = None,
     ) -> None:
+        """Adds one finding.
+
+        ``beside`` are the other places that the mistake depends on, where the rule knows them: what
+        came through the same alias as all of them is wrong wherever the anchor is used.
+        """
+        if span.via is not None and beside is not None and all(one.via == span.via for one in beside):
+            span = Span(span.piece, span.start, span.end)
         self._found.append(Finding(code, span, message, hint, related, fix))
 
     def extend(self, findings: list[Finding]) -> None:
@@ -104,9 +112,7 @@ def settle_places(found: list[Finding]) -> list[Finding]:
         if span.via is not None:
             home = Span(span.piece, span.start, span.end)
             if finding.code in PLACELESS or (finding.code, home.piece, home.start, home.end) in at_home:
-                finding = Finding(
-                    finding.code, home, finding.message, finding.hint, finding.related, finding.fix
-                )
+                finding = Finding(finding.code, home, finding.message, finding.hint, finding.related, finding.fix)
             else:
                 finding = Finding(
                     finding.code,

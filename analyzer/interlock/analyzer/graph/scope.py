@@ -26,6 +26,7 @@ from interlock.analyzer.expressions.types import (
     String,
     Type,
     one_of,
+    without_null,
 )
 from interlock.analyzer.graph.flow import ListFlow
 from interlock.analyzer.graph.results import child_record, result_type, value_type
@@ -316,9 +317,23 @@ class Scopes:
                 return Hidden("inside", None, owner=inner.owner)
         return None
 
-    def meant(self, site: Site, name: str) -> str:
-        """The name that stands for itself, or the near one that it counts as."""
+    def meant(self, site: Site, path: tuple[str, ...]) -> tuple[str, ...]:
+        """A path with each unknown name replaced by the near one that it counts as (section 13)."""
         scope = self.at(site)
-        if scope.find(name) is not None:
-            return name
-        return nearest(name, dict.fromkeys(scope.names())) or name
+        root = path[0]
+        named = scope.find(root)
+        if named is None and self.hidden(site.flow, root) is None:
+            root = nearest(root, dict.fromkeys(scope.names())) or root
+            named = scope.find(root)
+        names = [root]
+        current: Type = named.type if named is not None else DYN
+        for name in path[1:]:
+            current = without_null(current)
+            if isinstance(current, Record):
+                if name not in current.fields and not current.open:
+                    name = nearest(name, current.fields) or name
+                current = current.fields.get(name, DYN)
+            else:
+                current = DYN
+            names.append(name)
+        return tuple(names)

@@ -151,10 +151,10 @@ class FieldReader(ValueReader):
             return None
         return mend.add_field(rows.span, list(rows.keys.values()), f"{field.name}: {value}")
 
-    def misplaced(self, rows: Rows, family: str, others: Iterable[str] = ()) -> None:
+    def misplaced(self, rows: Rows, family: str, kind: Span, others: Iterable[str] = ()) -> None:
         """IL302 for each field that the family does not take; it is left out of the rows.
 
-        ``others`` are the families of kinds that are one too many: their fields went with them.
+        ``kind`` is the key of what does not take it; ``others`` are the families of kinds that are one too many: their fields went with them.
         """
         for name, row in list(rows.rows.items()):
             if isinstance(row.field, f.KindRow) or not row.field.on or family in row.field.on:
@@ -168,6 +168,7 @@ class FieldReader(ValueReader):
                 row.key,
                 f'"{name}" means nothing on {FAMILY_TITLES[family]}.',
                 f"It belongs to {' or '.join(homes)}.",
+                beside=(kind,),
             )
 
     # -- fields by type ---------------------------------------------------------------------

@@ -113,8 +113,8 @@ class StepReader(FieldReader):
             assert isinstance(kind_row.field, f.KindRow)
             kind_name = kind_row.field.name
             kind, family, inner_when = self._kind(kind_row, rows)
-        if family:
-            self.misplaced(rows, family, too_many)
+        if family and kind_row is not None:
+            self.misplaced(rows, family, kind_row.key, too_many)
         self.missing(rows, (STEP.fields["id"],), STEP.title)
         identifier = self.simple(rows, "id")
         if identifier is None:
@@ -269,7 +269,7 @@ class StepReader(FieldReader):
         elif not has_branches and not has_resource:
             family = ""
         if family:
-            self.misplaced(rows, family)
+            self.misplaced(rows, family, key)
         when = self.condition(rows, "when")
         kind: Kind
         if has_branches:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from msgspec import structs
+
 from interlock.analyzer.expressions.paths import Guard
 from interlock.analyzer.expressions.types import (
     DYN,
@@ -27,7 +29,10 @@ def maybe_absent(unit: Unit, sink: Sink) -> None:
     for site in unit.sites:
         if site.expression.tree is None:
             continue
+        unknown = any(problem.code in ("IL202", "IL205") for problem in unit.scopes.checked(site).problems)
         for use in unit.uses(site.expression):
+            if unknown and (path := unit.scopes.meant(site, use.path)) != use.path:
+                use = structs.replace(use, path=path)
             _judge(unit, site, use, sink)
 
 

@@ -40,9 +40,7 @@ def blocks(unit: Unit, sink: Sink) -> None:
             _call(unit, undo.block, undo.params, "params" in undo.fields, sink)
 
 
-def _call(
-    unit: Unit, block: Setting[str] | None, params: Setting[MapValue] | None, written: bool, sink: Sink
-) -> None:
+def _call(unit: Unit, block: Setting[str] | None, params: Setting[MapValue] | None, written: bool, sink: Sink) -> None:
     if block is None:
         return
     known = unit.program.blocks
@@ -59,7 +57,7 @@ def _call(
         )
     if spec is None:
         return
-    judge = _Params(unit.scopes, sink, spec)
+    judge = _Params(unit.scopes, sink, spec, block.key)
     if params is not None:
         judge.value(params.value, spec.params, (), params.key)
     elif not written:
@@ -69,13 +67,14 @@ def _call(
 class _Params:
     """Holds the parameters of one call against the schema of the block."""
 
-    def __init__(self, scopes: Scopes, sink: Sink, spec: BlockSpec) -> None:
+    def __init__(self, scopes: Scopes, sink: Sink, spec: BlockSpec, block: Span) -> None:
+        self.block = block
         self.scopes = scopes
         self.sink = sink
         self.spec = spec
 
     def say(self, span: Span, message: str, hint: str | None = None) -> None:
-        self.sink.add("IL209", span, message, hint)
+        self.sink.add("IL209", span, message, hint, beside=(self.block,))
 
     def title(self, path: tuple[str | int, ...]) -> str:
         return f'"{".".join(str(part) for part in path)}" of "{self.spec.name}"' if path else f'"{self.spec.name}"'
@@ -123,7 +122,7 @@ class _Params:
             return
         for option in options:
             trial = Sink()
-            _Params(self.scopes, trial, self.spec).value(value, option, path, key)
+            _Params(self.scopes, trial, self.spec, self.block).value(value, option, path, key)
             if not trial.findings():
                 return
         wanted = " or ".join(dict.fromkeys(_wanted(option) for option in options if isinstance(option, dict)))

@@ -2,29 +2,53 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from interlock.analyzer.expressions import ast
 from interlock.analyzer.findings import Related, Sink
 from interlock.analyzer.graph.flow import ListFlow, never_completes
 from interlock.analyzer.graph.program import Unit
 from interlock.analyzer.language.nearest import nearest
+from interlock.analyzer.model.nodes import Step
+from interlock.analyzer.model.values import Template
 from interlock.analyzer.source.text import Span
 
 
 def jumps(unit: Unit, sink: Sink) -> None:
-    """IL213: a literal ``next`` that is no id of its list."""
+    """IL213: a ``next`` that is, or gives where a condition says so, a literal that is no id of its list."""
     for flow in unit.flow.lists:
         for step in flow.steps:
-            if step.next is None or not isinstance(step.next.value, str):
-                continue
-            target = step.next.value
-            if target == "end" or target in flow.index or target in unit.workflow.broken_ids:
-                continue
-            near = nearest(target, [*flow.index, "end"])
-            sink.add(
-                "IL213",
-                step.next.span,
-                f'"next" names no step of this list: "{target}".',
-                f'Did you mean "{near}"?' if near else _elsewhere(unit, flow, target),
-            )
+            for target, span in _literal_targets(step):
+                if target == "end" or target in flow.index or target in unit.workflow.broken_ids:
+                    continue
+                near = nearest(target, [*flow.index, "end"])
+                sink.add(
+                    "IL213",
+                    span,
+                    f'"next" names no step of this list: "{target}".',
+                    f'Did you mean "{near}"?' if near else _elsewhere(unit, flow, target),
+                    beside=tuple(one.id_span for one in flow.steps),
+                )
+
+
+def _literal_targets(step: Step) -> Iterator[tuple[str, Span]]:
+    """The literals that a ``next`` may come out as, with their places."""
+    if step.next is None:
+        return
+    value = step.next.value
+    if not isinstance(value, Template):
+        yield value, step.next.span
+        return
+    if not value.whole:
+        return
+    for expression in value.expressions:
+        open_nodes = [expression.tree] if expression.tree is not None else []
+        while open_nodes:
+            node = open_nodes.pop()
+            if isinstance(node, ast.Ternary):
+                open_nodes += (node.otherwise, node.then)
+            elif isinstance(node, ast.Literal) and isinstance(node.value, str):
+                yield node.value, expression.at(node.start, node.end)
 
 
 def _elsewhere(unit: Unit, flow: ListFlow, target: str) -> str:

@@ -29,6 +29,7 @@ def step_ids(unit: Unit, sink: Sink) -> None:
                     f'The id "{step.id}" is used twice in this list.',
                     "Give one of the steps another id, and mend what refers to it.",
                     related=related,
+                    beside=(first.id_span,),
                 )
                 continue
             seen[step.id] = step
@@ -41,6 +42,7 @@ def step_ids(unit: Unit, sink: Sink) -> None:
                     f'The id "{step.id}" hides the "{step.id}" around it.',
                     "Give it another name.",
                     related=related,
+                    beside=(hidden,),
                 )
 
 

@@ -18,12 +18,12 @@ def expressions(unit: Unit, sink: Sink) -> None:
         if site.expression.tree is None:
             continue
         for problem in unit.scopes.checked(site).problems:
-            _place(site, problem, sink)
+            _place(unit, site, problem, sink)
         for use in unit.uses(site.expression):
             _reference(unit, site, use, sink)
 
 
-def _place(site: Site, problem: Problem, sink: Sink) -> None:
+def _place(unit: Unit, site: Site, problem: Problem, sink: Sink) -> None:
     span = site.expression.at(problem.start, problem.end)
     fix = None
     if problem.fix is not None:
@@ -33,7 +33,25 @@ def _place(site: Site, problem: Problem, sink: Sink) -> None:
             shown = text if text[:1] in ("'", '"') else f'"{text}"'
             fix = Fix(f"Change it to {shown}", (Edit(place, text),))
     hint = sentence(problem.hint) if problem.hint is not None else None
-    sink.add(problem.code, span, sentence(problem.message), hint, fix=fix)
+    beside = _sources(unit, site) if span.via is not None else None
+    sink.add(problem.code, span, sentence(problem.message), hint, fix=fix, beside=beside)
+
+
+def _sources(unit: Unit, site: Site) -> tuple[Span, ...]:
+    """Where the names of an expression come from that are not the same in the whole workflow."""
+    scope = unit.scopes.at(site)
+    around = [step.id_span for step in unit.flow.enclosing(site.step)] if site.step is not None else []
+    found: list[Span] = []
+    for use in unit.uses(site.expression):
+        name = use.path[0]
+        named = scope.find(name)
+        if named is not None and named.step is not None:
+            found.append(named.step.id_span)
+        elif name not in unit.scopes.roots and (
+            named is not None or unit.scopes.hidden(unit.flow.top, name) is not None
+        ):
+            found.extend(around)
+    return tuple(found)
 
 
 def _writable(place: Span, site: Site, start: int, end: int) -> bool:
@@ -78,6 +96,7 @@ def _later(unit: Unit, site: Site, name: str, hidden: Hidden, span: Span, sink: 
         message,
         "Read only what stands before this place, whatever way the run takes to it.",
         related=(Related(step.id_span, f'"{name}" is written by this step'),),
+        beside=(step.id_span,),
     )
 
 

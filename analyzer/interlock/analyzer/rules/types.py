@@ -127,6 +127,8 @@ def constant_conditions(unit: Unit, sink: Sink) -> None:
     for site in unit.sites:
         tree = site.expression.tree
         if site.place == "when" and site.whole and tree is not None and not references(tree):
+            if not assignable(unit.scopes.checked(site).type, BOOL):
+                continue  # no condition at all, which is said already
             sink.add(
                 "IL211",
                 site.template.span,
