@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from interlock.engine.cells.blocks import task_id
 from interlock.engine.cells.retrying import retryable
 from interlock.engine.cells.state import (
     TERMINAL,
@@ -174,7 +175,8 @@ class Views:
         waits_on: str | None = None
         body = node.body
         if isinstance(body, Work):
-            waits_on = "a worker"
+            claimed = self.store.one("task_claimed", task_id(cell.run.id, path, node.visit))
+            waits_on = "a worker" if claimed is None else None
             if body.ready_at > node.since:
                 wakes = body.ready_at
         elif isinstance(body, Held):

@@ -10,6 +10,9 @@ from interlock.engine.ports import Position, RunStatus
 from interlock.server.cli import engine_commands as common
 
 
+_BUSY = {"task": "runs"}
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run_id", metavar="RUN")
     common.add_store(parser, reading=True)
@@ -93,7 +96,7 @@ def reason(status: RunStatus, position: Position, engine: Engine) -> str:
             return (
                 f'waits for the key "{ticket.key}", held by {holders}{since}{review}; place {ticket.position} in line'
             )
-    words = f"waits for {position.waits_on}" if position.waits_on else position.status
+    words = f"waits for {position.waits_on}" if position.waits_on else _BUSY.get(position.status, position.status)
     if position.attempt > 1:
         words += f" (attempt {position.attempt})"
     if position.wakes_at is not None:
