@@ -189,7 +189,8 @@ class Views:
             waits_on = "the signal " + ", ".join(f'"{name}"' for name in names)
         else:
             waits_on = "the runs " + ", ".join(f'"{each}"' for each in _pending(node)[:10])
-        waits_on = self.services.cipher.redact(waits_on, cell.known)
+        if waits_on is not None:
+            waits_on = self.services.cipher.redact(waits_on, cell.known)
         return Position(path, node.visit, node.status, node.attempt, waits_on, wakes)
 
     def _wait_detail(self, cell: Cell, frame: Frame, node: Node) -> Json:

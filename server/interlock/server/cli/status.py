@@ -9,7 +9,6 @@ from interlock.engine.client import Engine
 from interlock.engine.ports import Position, RunStatus
 from interlock.server.cli import engine_commands as common
 
-
 _BUSY = {"task": "runs"}
 
 
