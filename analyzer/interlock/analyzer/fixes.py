@@ -16,6 +16,7 @@ import msgspec
 from interlock.analyzer.batch import Batch, Blocks, Loaded, loaded
 from interlock.analyzer.cache import Cache
 from interlock.analyzer.diagnostics import Diagnostic
+from interlock.analyzer.rules.catalog import RULES
 from interlock.analyzer.source.text import SourceText
 
 MOST_ROUNDS = 50
@@ -146,12 +147,23 @@ class Fixer:
         return files
 
     def _better(self, fixes: Iterable[Replacement], after: list[Diagnostic]) -> bool:
-        """Whether everything that was to be mended is gone, and no more errors than before are left."""
+        """Whether all that was to be mended is gone, no more errors than before are left, and the form holds.
+
+        An error that was hidden behind the one mended (an unknown name in a template that had no quotes)
+        may come to light; a new error of form is what the fix did.
+        """
         if _errors(after) > _errors(self.found):
             return False
         was, now = Counter(map(_mark, self.found)), Counter(map(_mark, after))
         mended = Counter(_mark(fix.diagnostic) for fix in fixes)
+        new = now - was
+        if any(code in _FORM for _, code, _ in new):
+            return False
         return all(now[mark] <= was[mark] - count for mark, count in mended.items())
+
+
+#: The errors of syntax, form and names.
+_FORM = frozenset(code for code, rule in RULES.items() if code.startswith("IL1") and rule.severity == "error")
 
 
 def _mark(one: Diagnostic) -> tuple[str, str, str]:

@@ -38,7 +38,12 @@ class Places:
                 double = self.text.startswith("[[", self._at)
                 self._at += 2 if double else 1
                 start = self._at
-                table = tuple(self._key_path())
+                table = ()
+                for part in self._key_path():
+                    # A header counts from the last table of a list that it goes through.
+                    if table in counts:
+                        table = (*table, counts[table])
+                    table = (*table, part)
                 self.keys.setdefault(table, (start, self._at))
                 if double:
                     counts[table] = counts.get(table, -1) + 1

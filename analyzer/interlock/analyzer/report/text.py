@@ -26,17 +26,21 @@ class _Style:
 
     def wrap(self, text: str, indent: int, first: int) -> str:
         """A sentence over several lines where the terminal is narrow; ``first`` cells are taken already."""
+        return f"\n{' ' * indent}".join(self.lines(text, first, indent))
+
+    def lines(self, text: str, first: int, rest: int) -> list[str]:
+        """The lines of a sentence, of which ``first`` cells are taken in the first and ``rest`` in others."""
         if self.width is None or first + _cells(text) <= self.width:
-            return text
+            return [text]
         lines, at = [""], first
         for word in text.split(" "):
             size = _cells(word)
             if lines[-1] and at + 1 + size > self.width:
                 lines.append("")
-                at = indent
+                at = rest
             at += size + (1 if lines[-1] else 0)
             lines[-1] += f" {word}" if lines[-1] else word
-        return f"\n{' ' * indent}".join(lines)
+        return lines
 
 
 def render_text(
@@ -120,8 +124,8 @@ def _excerpt(
         else:
             before = f"{' ' * width} {bar} "
             indent = min(lead, room // 3)
-            labels = style.wrap(text, 0, width + 3 + indent).split("\n")
-            lines.extend(f"{before}{' ' * indent}{label}" for label in labels)
+            at = width + 3 + indent
+            lines.extend(f"{before}{' ' * indent}{label}" for label in style.lines(text, at, at))
     return lines
 
 
