@@ -1,7 +1,7 @@
 """IL410 to IL413 and IL416: quorums, groups, and the workflows and runs that a step names (section 8).
 
-Also IL104 for a ``payload_key`` that the items make necessary.  Cycles of calls are in
-``call_cycles``.
+Also IL202 to IL204 for the runs that ``wait_for_agents`` names by default, and IL104 for a
+``payload_key`` that the items make necessary.  Cycles of calls are in ``call_cycles``.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from interlock.analyzer.findings import Edit, Fix, Related, Sink
 from interlock.analyzer.graph.groups import Groups
 from interlock.analyzer.graph.keys import known_text
 from interlock.analyzer.graph.program import Unit
+from interlock.analyzer.graph.scope import SiteScope
 from interlock.analyzer.language.nearest import nearest
 from interlock.analyzer.model.nodes import (
     DependencyWait,
@@ -25,6 +26,9 @@ from interlock.analyzer.model.nodes import (
 from interlock.analyzer.model.values import ListValue, Setting, Template, Value
 from interlock.analyzer.rules.child_inputs import run_inputs, start_inputs
 from interlock.analyzer.source.text import Span
+
+#: The result key of ``start_agents``, and what ``wait_for_agents`` waits for, where none is written.
+_AGENTS = "agent_workflow_ids"
 
 
 def calls(unit: Unit, sink: Sink) -> None:
@@ -40,6 +44,7 @@ def calls(unit: Unit, sink: Sink) -> None:
                 run_inputs(unit, kind, kind.workflow, child, sink)
         elif isinstance(kind, DependencyWait):
             _run_ids(unit, kind, sink)
+            _default_runs(unit, step, kind, sink)
             starters = _group(unit, step, kind, unit.groups, sink)
             _quorum(kind, _most_runs(unit, step, kind, unit.groups, starters), "runs to wait for", sink)
         elif isinstance(kind, ForEach):
@@ -96,6 +101,25 @@ def _values(value: Value) -> Iterator[Value]:
         yield from value.items
     else:
         yield value
+
+
+def _default_runs(unit: Unit, step: Step, kind: DependencyWait, sink: Sink) -> None:
+    """IL202 to IL204 for the run ids that ``wait_for_agents`` reads where it names none."""
+    if kind.runs is not None or not kind.agents or kind.form != "many" or "workflows" in kind.fields:
+        return
+    flow, number = unit.flow.of(step)
+    if flow.role == "handler" or unit.workflow.broken or SiteScope(unit.scopes, flow, number, None).find(_AGENTS):
+        return
+    hidden = unit.scopes.hidden(flow, _AGENTS)
+    code = {"later": "IL203", "inside": "IL204"}.get(hidden.why if hidden is not None else "", "IL202")
+    written = hidden.step if hidden is not None else None
+    sink.add(
+        code,
+        kind.key,
+        f'"{step.id}" waits for the runs of "{_AGENTS}", and no step gives that name on every path to here.',
+        "Wait after a start_agents of this list or of one around it, or say which runs with workflows.",
+        related=(Related(written.id_span, f'"{_AGENTS}" is written by this step'),) if written is not None else (),
+    )
 
 
 def _group(unit: Unit, step: Step, kind: DependencyWait, groups: Groups, sink: Sink) -> list[Step]:
@@ -230,7 +254,7 @@ def _most_runs(
 def _result_read(kind: DependencyWait) -> str | None:
     """The result key that the run ids are read from, where they are nothing but that."""
     if kind.runs is None:
-        return "agent_workflow_ids" if kind.agents and "workflows" not in kind.fields else None
+        return _AGENTS if kind.agents and "workflows" not in kind.fields else None
     value = kind.runs.value
     if isinstance(value, Template) and value.whole:
         tree = value.expressions[0].tree
