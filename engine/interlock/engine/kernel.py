@@ -353,7 +353,7 @@ class SqliteKernel(Views):
         if rows:
             self.store.run("know_worker", ask.worker)
         tasks = []
-        for id, run, path, visit, kind, block, sealed, body, account, workflow, known in rows:
+        for id, run, path, visit, kind, block, sealed, body, account, workflow, known, deadline in rows:
             claim = tx.next_claim()
             self.store.run("claim_task", ask.worker, claim, id)
             row = _task_row(self.rows.unpack(sealed, body))
@@ -376,6 +376,7 @@ class SqliteKernel(Views):
                     idempotency_key=row.idempotency_key,
                     timeout=row.timeout,
                     protected=row.protected,
+                    deadline=deadline if kind == "block" else None,
                     fence=row.fence,
                     known_secrets=self.rows.known(known),
                 )

@@ -107,7 +107,7 @@ class Views:
             definition_version=run.version,
             definition_hash=run.hash,
             closure_hash=run.closure_hash,
-            idempotency_key=run.key,
+            idempotency_key=self._redacted(run.key, known),
             dispatched_at=run.dispatched_at,
             started_at=run.started_at,
             ended_at=run.ended_at,
@@ -205,7 +205,11 @@ class Views:
 
     def _holds(self, cell: Cell) -> tuple[HoldInfo, ...]:
         held = {node.body.key for _, node in _nodes(cell) if node.status == "review" and isinstance(node.body, Held)}
-        return tuple(HoldInfo(key, hold.fence, hold.lifetime, key in held) for key, hold in cell.run.holds.items())
+        found = []
+        for key, hold in cell.run.holds.items():
+            shown = self._redacted(key, cell.known)
+            found.append(HoldInfo(shown, hold.fence, hold.lifetime, key in held))
+        return tuple(found)
 
     def _tickets(self, run: Run) -> tuple[TicketInfo, ...]:
         found = []
@@ -214,7 +218,7 @@ class Views:
             holders = self.store.all("holders", run.account, key)
             found.append(
                 TicketInfo(
-                    key=key,
+                    key=self.services.cipher.redact(key, ()),
                     path=path,
                     position=(before[0] if before else 0) + 1,
                     holders=tuple(each[0] for each in holders),
@@ -318,7 +322,7 @@ class Views:
             WaiterInfo(run, path, number, since)
             for number, run, path, _, _, since in self.store.all("tickets", account, name)
         )
-        return LeaseInfo(name, key.limit, holders, waiters)
+        return LeaseInfo(self.services.cipher.redact(name, ()), key.limit, holders, waiters)
 
     def queue(self, account: str = "default", workflow: str | None = None) -> list[AdmissionInfo]:
         """See `ports.Kernel.queue`."""

@@ -281,3 +281,22 @@ inputs: {n: array}
     w.work()
     assert "result-too-large" in [each.data.get("code") for each in w.kernel.events(run)]
     assert w.status(run).status == "failed"
+
+
+def test_next_goes_only_where_its_expression_says(world: Make) -> None:
+    w = world(
+        """
+workflow: w
+inputs: {to: string}
+steps:
+  - {id: a, block: set, params: {}, next: "{inputs.to == '' ? 'b' : inputs.to}"}
+  - {id: b, block: set, params: {}}
+  - {id: c, block: set, params: {}}
+"""
+    )
+    good, bad = w.start("w", to="b"), w.start("w", to="c")
+    w.work()
+    assert w.status(good).status == "completed"
+    error = w.status(bad).error
+    assert error is not None
+    assert error.code == "bad-next"

@@ -204,6 +204,9 @@ def test_what_is_not_in_review_cannot_be_settled(world: Make) -> None:
         w.kernel.review(run, "committed", path="elsewhere")
     with pytest.raises(CallerError, match="bad-payload"):
         w.kernel.review(run, "perhaps")  # type: ignore[arg-type]
+    for result in (None, [1], {"other": 1}):
+        with pytest.raises(CallerError, match="bad-payload"):
+            w.kernel.review(run, "committed", result=result)
     with pytest.raises(CallerError, match="bad-payload"):
         w.kernel.review(run, "committed", result={"id": "x" * 1_100_000})
     assert w.status(run).status == "held_for_review"
@@ -246,3 +249,35 @@ steps:
     early.work()
     assert early.status(run).error is not None
     assert "write" not in [task.block for task in early.log if task.run == run]
+
+
+def test_a_budget_passed_after_the_intent_opens_a_review(world: Make) -> None:
+    w = world(
+        """
+workflow: looping
+budget: {max_transitions: 4}
+steps:
+  - id: pub
+    concurrency:
+      resource: k
+      protected: true
+      steps:
+        - {id: act, block: write, params: {}}
+        - {id: poll, block: work, params: {}, next: "{poll.more ? 'poll' : 'end'}"}
+""",
+        scripts={"work": lambda task: Success({"more": True})},
+    )
+    run = w.start("looping")
+    w.work()
+    status = w.status(run)
+    assert status.status == "held_for_review"
+    assert status.reviews[0].reason.code == "budget-exceeded"
+    assert status.budget.used["max_transitions"] == 4
+
+
+def test_the_fence_of_a_protected_write_reaches_its_task(world: Make) -> None:
+    w = world(PUBLISH)
+    ready(w)
+    w.finish(w.take("pub/look"))
+    task = w.take("pub/act")
+    assert (task.fence, task.protected, task.params) == (1, True, {"fence": 1})

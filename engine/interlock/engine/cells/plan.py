@@ -6,6 +6,7 @@ import re
 
 import msgspec
 
+from interlock.analyzer.expressions.uses import string_literals
 from interlock.analyzer.model.nodes import (
     BlockCall,
     Branches,
@@ -19,7 +20,7 @@ from interlock.analyzer.model.nodes import (
     StepList,
     Workflow,
 )
-from interlock.analyzer.model.values import MapValue
+from interlock.analyzer.model.values import MapValue, Template
 from interlock.engine.cells.state import join
 from interlock.engine.ports import Blocks, Definition
 
@@ -42,6 +43,16 @@ class ListPlan(msgspec.Struct, frozen=True, eq=False):
 
     def first(self) -> str | None:
         return self.steps[0].id if self.steps else None
+
+    def targets(self, template: Template) -> frozenset[str]:
+        """The ids, and ``end``, that stand in a ``next`` template as string literals (section 5)."""
+        named = {
+            literal.value
+            for expression in template.expressions
+            if expression.tree is not None
+            for literal in string_literals(expression.tree)
+        }
+        return frozenset(name for name in named if isinstance(name, str) and (name in self.index or name == "end"))
 
     def following(self, step: str) -> str | None:
         at = self.index[step] + 1

@@ -291,6 +291,14 @@ def review_settled(turn: Turn, event: ReviewSettled) -> None:
 
 def _committed(turn: Turn, frame: Frame, step: Step, node: Node, held: Held, output: Json) -> None:
     path = join(frame.prefix, step.id)
+    output = {} if output is None else output
+    shown = turn.plan.list_of(path).outputs
+    if not isinstance(output, dict):
+        raise CallerError("bad-payload", f'The result of the section "{path}" must be a map of its outputs.')
+    missing = [each.name for each in shown.members if each.name not in output] if shown is not None else []
+    if missing:
+        names = ", ".join(f'"{name}"' for name in missing)
+        raise CallerError("bad-payload", f'The result of the section "{path}" lacks its outputs {names}.')
     result = {"acquired": True, "output": output, "fence": held.fence}
 
     def before() -> None:

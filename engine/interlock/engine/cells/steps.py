@@ -230,7 +230,11 @@ def next_target(turn: Turn, frame: Frame, step: Step, scope: dict[str, Json] | N
         return listed.following(step.id)
     wanted = step.next.value
     if not isinstance(wanted, str):
+        allowed = listed.targets(wanted)
         wanted = turn.evaluator.next(wanted, scope or {})
+        if allowed and wanted not in allowed:
+            names = ", ".join(f'"{name}"' for name in sorted(allowed))
+            raise StepFault("bad-next", f'"next" gave "{wanted}", and its expression names only {names}.')
     if wanted == "end":
         return None
     if wanted not in listed.index:

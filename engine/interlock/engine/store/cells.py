@@ -97,6 +97,7 @@ class Rows:
             run.workflow,
             run.status,
             run.dispatched_at,
+            run.deadline,
             run.starter,
             _encode(run),
             body,

@@ -15,8 +15,9 @@ SELECT run FROM dispatch_keys WHERE account = ? AND key = ?;
 -- name: add_dispatch_key
 INSERT INTO dispatch_keys (account, key, run) VALUES (?, ?, ?);
 -- name: add_run
-INSERT INTO runs (id, account, workflow, status, dispatched_at, starter, version, head, inputs, sealed, known)
-VALUES (?, ?, ?, ?, ?, ?, 0, ?, ?, ?, ?);
+INSERT INTO runs
+    (id, account, workflow, status, dispatched_at, deadline, starter, version, head, inputs, sealed, known)
+VALUES (?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?, ?);
 -- name: run_version
 SELECT version FROM runs WHERE id = ?;
 -- name: run

@@ -10,11 +10,11 @@ SELECT worker, claim, run, path, visit, kind FROM tasks WHERE id = ?;
 -- name: task_claimed
 SELECT 1 FROM tasks WHERE id = ? AND worker IS NOT NULL;
 -- name: ready_tasks
-SELECT t.id, t.run, t.path, t.visit, t.kind, t.block, t.sealed, t.body, r.account, r.workflow, r.known
+SELECT t.id, t.run, t.path, t.visit, t.kind, t.block, t.sealed, t.body, r.account, r.workflow, r.known, r.deadline
 FROM tasks t JOIN runs r ON r.id = t.run
 WHERE t.worker IS NULL AND t.ready_at <= ? ORDER BY t.ready_at LIMIT ?;
 -- name: ready_tasks_of
-SELECT t.id, t.run, t.path, t.visit, t.kind, t.block, t.sealed, t.body, r.account, r.workflow, r.known
+SELECT t.id, t.run, t.path, t.visit, t.kind, t.block, t.sealed, t.body, r.account, r.workflow, r.known, r.deadline
 FROM json_each(?3) b CROSS JOIN tasks t JOIN runs r ON r.id = t.run
 WHERE t.block = b.value AND t.worker IS NULL AND t.ready_at <= ?1 ORDER BY t.ready_at LIMIT ?2;
 -- name: claim_task

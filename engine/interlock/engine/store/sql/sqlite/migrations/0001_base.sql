@@ -20,6 +20,7 @@ CREATE TABLE runs (
     workflow TEXT NOT NULL,
     status TEXT NOT NULL,
     dispatched_at REAL NOT NULL,
+    deadline REAL,
     ended_at REAL,
     code TEXT,
     starter TEXT,
