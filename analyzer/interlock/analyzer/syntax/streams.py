@@ -44,11 +44,14 @@ _INNER_COLON = re.compile(r"(?<=[^\s\"'\]},\[{:]):(?=[^\s,\[\]{}])")
 _INNER_QUESTION = re.compile(r"(?<=[^\s,\[{])\?|\?(?=[^\s,\[\]{}])")
 # What libyaml reads, but as something else: names of anchors with more than letters, digits, - and _,
 # tags with other characters than usual, and a colon that begins a word in flow style.
+# Quoted text of one line is passed over first: expressions are full of `!=`, `&&` and `? :`.
+_QUOTED = r"(?:^|[:,\[{?-])[ \t]*(?:\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\n]|'')*')"
 _MISREAD_NAME = re.compile(
-    r"(?:\A|[\s\[{,])(?:[&*][0-9A-Za-z_-]*[^0-9A-Za-z_\-\s,\[\]{}]"
-    r"|!(?!<)(?:[0-9A-Za-z_-]*!)?[0-9A-Za-z_\-./:]*[^\s0-9A-Za-z_\-./:])"
+    _QUOTED + r"|(?:\A|[\s\[{,])((?:[&*][0-9A-Za-z_-]*[^0-9A-Za-z_\-\s,\[\]{}]"
+    r"|!(?!<)(?:[0-9A-Za-z_-]*!)?[0-9A-Za-z_\-./:]*[^\s0-9A-Za-z_\-./:]))",
+    re.MULTILINE,
 )
-_MISREAD_COLON = re.compile(r"[\s\[{,]:[^\s,\[\]{}]")
+_MISREAD_COLON = re.compile(_QUOTED + r"|[\s\[{,](:[^\s,\[\]{}])", re.MULTILINE)
 _FIRST_STAND_IN = 0xF0000
 
 
@@ -107,12 +110,17 @@ def _has_bare_question(text: str) -> bool:
 
 def is_misread(text: str) -> bool:
     """Whether libyaml might take the text for something else without saying so."""
-    if ("&" in text or "*" in text or "!" in text) and _MISREAD_NAME.search(text):
+    if ("&" in text or "*" in text or "!" in text) and _finds(_MISREAD_NAME, text):
         return True
     for before in (" :", "[:", "{:", ",:", "\n:", "\t:"):
         if before in text:
-            return _MISREAD_COLON.search(text) is not None
+            return _finds(_MISREAD_COLON, text)
     return False
+
+
+def _finds(pattern: re.Pattern[str], text: str) -> bool:
+    """Whether something else than quoted text matches."""
+    return any(found.group(1) is not None for found in pattern.finditer(text))
 
 
 def without_inner_colons(text: str) -> tuple[str, dict[int, str]] | None:
