@@ -77,6 +77,7 @@ class SqliteKernel(Views):
         self.plans: dict[tuple[str, str], Plan] = {}
         self._lock = threading.RLock()
         self._beats: dict[str, tuple[int, float]] = {}
+        self._fresh: set[str] = set()
 
     def close(self) -> None:
         with self._lock:
@@ -117,9 +118,14 @@ class SqliteKernel(Views):
         """The run's cell as the store has it in this transaction; from memory if it is the same."""
         cached = self.cells.get(run)
         if cached is not None:
+            # Nobody else can have changed what this transaction has looked at already.
+            if run in self._fresh:
+                return cached
+            self._fresh.add(run)
             if self.rows.version(run) == cached.version:
                 return cached
             del self.cells[run]
+        self._fresh.add(run)
         cell = self.rows.load(run, self.plan_of)
         if cell is not None:
             self.keep(cell)
@@ -138,6 +144,7 @@ class SqliteKernel(Views):
         """A transaction; if it fails, what it touched in memory is forgotten."""
         with self._lock:
             tx = Transaction(self)
+            self._fresh.clear()
             try:
                 with self.store.writing(self.services.trace):
                     tx.begin()
@@ -151,6 +158,7 @@ class SqliteKernel(Views):
     @contextmanager
     def looking(self) -> Iterator[None]:
         with self._lock, self.store.reading():
+            self._fresh.clear()
             yield
 
     def _found(self, run: str) -> Cell:

@@ -16,7 +16,7 @@ from interlock.engine.errors import CallerError
 from interlock.engine.events import note
 from interlock.engine.ports import Dispatched, EvaluationError, Json
 from interlock.engine.secrets import texts_in
-from interlock.engine.store.cells import StoredLine, StoredTickets, redact
+from interlock.engine.store.cells import StoredLine, StoredTickets
 from interlock.engine.store.graph import StoredGraph
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ class Transaction:
 
     def add_event(self, run: str, kind: str, path: str | None, visit: int | None, data: dict[str, Json] | None) -> None:
         name, _, _, _ = note(kind, path, visit, data)
-        text = _encode(redact(self.services.cipher, data, ())).decode() if data else None
+        text = self.rows.shown(data, ()) if data else None
         self.store.run("add_event", run, self.now, name, path, visit, text)
 
     def note(self, run: str, kind: str, data: dict[str, Json]) -> None:

@@ -178,10 +178,12 @@ class Cell:
         self.version = 0
 
     def public(self) -> dict[str, Json]:
-        """The public state: the root's names that are not private."""
+        """The public state: the root's names that are not private.  To be read only."""
         root = self.values.get("")
         if not root:
             return {}
+        if not any(name[:1] == "_" for name in root):
+            return root
         return {name: value for name, value in root.items() if name and name[0] != "_"}
 
     def leaves(self, prefix: str = "") -> list[Frame]:

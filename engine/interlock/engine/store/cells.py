@@ -37,6 +37,13 @@ class Rows:
             return 1, self.cipher.seal(body)
         return 0, body
 
+    def shown(self, data: dict[str, Json], known: tuple[str, ...]) -> str:
+        """What is logged with an event, without secrets; looked through only where one occurs."""
+        text = _encode(data).decode()
+        if self.cipher.finds(text, known):
+            return _encode(redact(self.cipher, data, known)).decode()
+        return text
+
     def unpack(self, sealed: int, body: bytes) -> bytes:
         return self.cipher.unseal(body) if sealed else body
 
@@ -177,7 +184,7 @@ class Rows:
         for kind, path, visit, data in out.notes:
             text = None
             if data:
-                text = _encode(redact(self.cipher, data, cell.known)).decode()
+                text = self.shown(data, cell.known)
             rows.append((cell.run.id, now, kind, path, visit, text))
         if rows:
             self.store.many("add_event", rows)
