@@ -14,7 +14,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
+
+from interlock.engine.client import Engine
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "examples"
@@ -106,7 +109,9 @@ class Shell:
         raise AssertionError(f"it never came: {what}")
 
     def status(self, run: str) -> Any:
-        return self("status", run, "--json").json
+        """The status as `interlock status --json` shows it, without a process for each look."""
+        with Engine(f"sqlite:///{self.folder}/.interlock/state.db", make=False) as engine:
+            return msgspec.json.decode(msgspec.json.encode(engine.status(run)))
 
     def until_status(self, run: str, *statuses: str) -> Any:
         """The status of a run once it is one of these."""
