@@ -256,7 +256,7 @@ class _Finder:
                 continue
             if again and path in self.found:
                 inside.append(path)
-            elif self._may_count(name, path) and entry.is_file() and self._counts(path):
+            elif self._may_count(name, path) and _is_file(entry) and self._counts(path):
                 inside.append(path)
                 if entry.is_symlink():
                     self.links.append(path)
@@ -290,6 +290,13 @@ class _Finder:
             f"a workspace; put an interlock.toml into the folder that is one, or name folders"
         )
         return True
+
+
+def _is_file(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_file()
+    except OSError:  # a link that goes round in a circle
+        return False
 
 
 def _entry_name(entry: os.DirEntry[str]) -> str:

@@ -146,4 +146,4 @@ def _summary(found: Sequence[Diagnostic], files: int, style: _Style) -> str:
         for key in ("errors", "warnings", "hints")
         if counts[key]
     ]
-    return f"{', '.join(words)} in {what}."
+    return style.wrap(f"{', '.join(words)} in {what}.", 0, 0)
