@@ -16,9 +16,10 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from server import Outside
+
+from interlock.engine.client import Engine
 
 HERE = Path(__file__).resolve().parent
 INTERLOCK = [sys.executable, "-m", "interlock.server.cli.main"]
@@ -102,19 +103,22 @@ class Demo:
         print(run, flush=True)
         return run
 
-    def until(self, run: str, *statuses: str) -> dict[str, Any]:
+    def until(self, run: str, *statuses: str) -> None:
         """Waits until a run is in one of these statuses."""
         limit = time.monotonic() + PATIENCE
-        while time.monotonic() < limit:
-            status: dict[str, Any] = json.loads(self.quietly("status", run, "--json"))
-            if status["status"] in statuses:
-                return status
-            time.sleep(0.1)
+        with self.engine() as engine:
+            while time.monotonic() < limit:
+                if engine.status(run).status in statuses:
+                    return
+                time.sleep(0.1)
         sys.exit(f"the demo waited in vain for {run} to be {' or '.join(statuses)}")
 
     def newest(self) -> str:
-        run: str = json.loads(self.quietly("runs", "--json", "--limit", "1"))[0]["run"]
-        return run
+        with self.engine() as engine:
+            return engine.runs(limit=1)[0].run
+
+    def engine(self) -> Engine:
+        return Engine(f"sqlite:///{self.folder}/.interlock/state.db", make=False)
 
     def close(self) -> None:
         """Ends what is still running of what was started here."""
@@ -190,14 +194,12 @@ class Demo:
         for what in ("GET /numbers", "PUT /reports/monday", "POST /deliveries"):
             print(f"The server got {what} {len(self.outside.seen(what))} time(s).")
         keys = {request.headers["idempotency-key"] for request in self.outside.seen("POST /deliveries")}
-        print(f"Both deliveries carried one Idempotency-Key, so the second can be told from a new one: {len(keys) == 1}")
+        print(f"Both deliveries carried the same Idempotency-Key: {len(keys) == 1}")
 
     def review(self) -> None:
         say("A ledger drops the connection after taking an entry: was it written, or not?")
         self.outside.drop("POST /entries")
-        run = self.dispatch(
-            "ledger.workflow.yaml", *self.inputs(account="a-1", amount="5", bank_url=self.outside.url)
-        )
+        run = self.dispatch("ledger.workflow.yaml", *self.inputs(account="a-1", amount="5", bank_url=self.outside.url))
         self.until(run, "held_for_review")
         self.show("status", run)
         self.show("leases")

@@ -147,9 +147,7 @@ def test_a_write_that_did_not_happen_is_done_again_under_the_same_lease(
     assert first.headers["idempotency-key"] == again.headers["idempotency-key"]
 
 
-def test_a_write_that_is_given_up_fails_the_run_and_frees_the_key(
-    interlock: Any, outside: Any, in_review: str
-) -> None:
+def test_a_write_that_is_given_up_fails_the_run_and_frees_the_key(interlock: Any, outside: Any, in_review: str) -> None:
     assert interlock("review", in_review, "abandon").code == 0
     assert interlock.until_status(in_review, "failed")["error"]["code"] == "abandoned"
     assert interlock("leases", "--json").json == []
@@ -179,9 +177,7 @@ def test_a_newer_draft_replaces_the_older_one_while_somebody_types(interlock: An
 
 def test_of_the_rebuilds_that_wait_only_the_latest_is_done(interlock: Any, outside: Any) -> None:
     def rebuild(revision: int) -> str:
-        run: str = interlock.dispatch(
-            "reindex.workflow.yaml", index="books", revision=revision, search_url=outside.url
-        )
+        run: str = interlock.dispatch("reindex.workflow.yaml", index="books", revision=revision, search_url=outside.url)
         return run
 
     gate = outside.hold("PUT /indexes/books")
@@ -274,9 +270,7 @@ def pay(interlock: Any, run: str, **payload: Any) -> str:
     return said
 
 
-def test_only_the_payment_of_the_own_order_counts_also_an_early_or_a_repeated_one(
-    interlock: Any, outside: Any
-) -> None:
+def test_only_the_payment_of_the_own_order_counts_also_an_early_or_a_repeated_one(interlock: Any, outside: Any) -> None:
     inputs: dict[str, Any] = {"order": "o-1", "amount": 40, "shop_url": outside.url}
     run = interlock.dispatch("payment.workflow.yaml", **inputs)
     assert interlock.dispatch("payment.workflow.yaml", **inputs) == run
@@ -395,7 +389,7 @@ def test_polling_ends_when_the_job_is_ready_or_when_the_budget_is_used_up(interl
 
 
 def test_a_folder_is_packed_only_where_shell_and_python_are_allowed(interlock: Any, tmp_path: Path) -> None:
-    folder = tmp_path / "it's \"mine\" $HOME"
+    folder = tmp_path / 'it\'s "mine" $HOME'
     folder.mkdir()
     (folder / "note.txt").write_text("x" * 5000, "utf-8")
     archive = tmp_path / "notes.tar"
