@@ -7,6 +7,7 @@ import logging
 import os
 import socket
 import sys
+from typing import BinaryIO
 
 from interlock.server.cli.main import UsageError
 
@@ -26,12 +27,15 @@ def run(options: argparse.Namespace) -> int:
 
     from interlock.server.lsp.server import Server
 
+    source: BinaryIO
+    sink: BinaryIO
     sys.setswitchinterval(0.001)  # the check must not keep the loop from its messages
     if options.tcp:
-        with _accept(options.tcp) as client, client.makefile("rb") as source, client.makefile("wb") as sink:
-            return asyncio.run(Server().serve(source, sink))
-    source, sink = sys.stdin.buffer, sys.stdout.buffer
-    sys.stdout = sys.stderr  # whatever else is printed must not end up between messages
+        client = _accept(options.tcp)
+        source, sink = client.makefile("rb"), client.makefile("wb")
+    else:
+        source, sink = sys.stdin.buffer, sys.stdout.buffer
+        sys.stdout = sys.stderr  # whatever else is printed must not end up between messages
     code = asyncio.run(Server().serve(source, sink))
     logging.shutdown()
     os._exit(code)  # the listener may still wait for input that nobody will send

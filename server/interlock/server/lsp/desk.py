@@ -27,7 +27,7 @@ class Outdated(Exception):
 class _Job:
     __slots__ = ("changes", "future", "work")
 
-    def __init__(self, work: Callable[[], object], changes: bool) -> None:
+    def __init__(self, work: Callable[[], object], changes: bool | str) -> None:
         self.work = work
         self.changes = changes
         self.future: Future[object] = Future()
@@ -66,8 +66,8 @@ class Desk:
         for job in waiting:
             job.future.cancel()
 
-    def ask(self, work: Callable[[], T], changes: bool = False) -> Future[T]:
-        """Puts a question; ``changes`` tells that it changes a text, so that a running check is outdated."""
+    def ask(self, work: Callable[[], T], changes: bool | str = False) -> Future[T]:
+        """Puts a question; ``changes`` tells that it changes texts, or which one: a running check is outdated."""
         job = _Job(work, changes)
         with self._condition:
             if self._closed:
@@ -98,6 +98,12 @@ class Desk:
                     raise Outdated
                 job = self._waiting.popleft()
             job.run()
+
+    def give_way_to(self, document: str) -> None:
+        """Called by a question that takes its time: raises ``Outdated`` once its own document has changed."""
+        with self._condition:
+            if self._closed or any(job.changes == document for job in self._waiting):
+                raise Outdated
 
     def _work(self) -> None:
         while True:

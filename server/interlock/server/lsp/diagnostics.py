@@ -74,14 +74,10 @@ class Publisher:
         return known[1]
 
 
-def _judged(server: Server) -> None:
-    server.index.check(server.desk.give_way)
-
-
 def document(server: Server, params: lsp.DocumentDiagnosticParams) -> lsp.DocumentDiagnosticReport:
     """``textDocument/diagnostic``."""
     try:
-        _judged(server)
+        server.judge(params.text_document.uri)
     except Outdated:
         raise _again() from None
     index = server.index
@@ -98,7 +94,7 @@ def document(server: Server, params: lsp.DocumentDiagnosticParams) -> lsp.Docume
 def workspace(server: Server, params: lsp.WorkspaceDiagnosticParams) -> lsp.WorkspaceDiagnosticReport:
     """``workspace/diagnostic``."""
     try:
-        _judged(server)
+        server.judge("")
     except Outdated:
         raise _again() from None
     before = {one.uri: one.value for one in params.previous_result_ids}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any
 
@@ -69,6 +69,23 @@ class Protocol(LanguageServerProtocol):
             logger.exception("A message could not be handled: %s", method)
             if asks:
                 self._refuse(identifier, -32603, f"{method} failed; the log tells more.")
+
+    def _execute_handler(
+        self,
+        msg_id: str | int,
+        handler: Callable[..., Any],
+        callback: Callable[[Future[Any]], None],
+        args: tuple[Any, ...] | None = None,
+        kwargs: dict[str, Any] | None = None,
+    ) -> None:
+        """Runs a handler; one that asks the desk is put there at once, before any later change of a text."""
+        asks = getattr(handler, "asks", None)
+        if asks is None:
+            super()._execute_handler(msg_id, handler, callback, args, kwargs)
+            return
+        future: Future[Any] = asks(*(args or ()))
+        self._request_futures[msg_id] = future
+        future.add_done_callback(lambda done: self._server.from_outside(lambda: callback(done)))
 
     def _send_handler_result(self, future: Future[Any], *, msg_id: str | int) -> None:
         """An answer; a request that was refused for a reason is no fault, and leaves no trace in the log."""

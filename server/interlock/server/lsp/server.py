@@ -12,7 +12,6 @@ import contextlib
 import logging
 import os
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future
 from importlib.metadata import version
 from typing import Any, BinaryIO, TypeVar
 
@@ -77,19 +76,25 @@ class Server(LanguageServer):
     def on(self, method: str, answer: Callable[[Server, Any], object], options: object = None) -> None:
         """A feature: its function runs at the desk, with the texts as they were when it was asked."""
 
-        async def handler(params: Any) -> object:
+        self.feature(method, options)(self._asking(lambda params: answer(self, params)))
+
+    def on_command(self, name: str, answer: Callable[[Server, Sequence[Any]], object]) -> None:
+        self.command(name)(self._asking(lambda *arguments: answer(self, arguments)))
+
+    def _asking(self, answer: Callable[..., object]) -> Callable[..., object]:
+        """A handler whose work is done at the desk; the protocol looks for ``asks``."""
+
+        def work(*arguments: Any) -> object:
             try:
-                return await self.ask(lambda: answer(self, params))
+                return answer(*arguments)
             except Outdated:
                 raise content_modified() from None
 
-        self.feature(method, options)(handler)
+        def handler(*arguments: Any) -> object:
+            raise AssertionError("this is never called: the desk is asked")
 
-    def on_command(self, name: str, answer: Callable[[Server, Sequence[Any]], object]) -> None:
-        async def handler(*arguments: Any) -> object:
-            return await self.ask(lambda: answer(self, arguments))
-
-        self.command(name)(handler)
+        handler.asks = lambda *arguments: self.desk.ask(lambda: work(*arguments))  # type: ignore[attr-defined]
+        return handler
 
     async def ask(self, work: Callable[[], T], changes: bool = False) -> T:
         """Has something done at the desk."""
@@ -149,7 +154,7 @@ class Server(LanguageServer):
         self.folders = [path for uri in folders if (path := path_of(uri) or (uri if os.path.isabs(uri) else None))]
         self.publisher.pulled = get_capability(params.capabilities, "text_document.diagnostic", None) is not None
         if params.process_id:
-            self._watcher = Watcher(params.process_id, lambda: self._from_outside(lambda: self.stop(1)))
+            self._watcher = Watcher(params.process_id, lambda: self.from_outside(lambda: self.stop(1)))
             self._watcher.start()
 
     def _initialized(self, params: lsp.InitializedParams) -> None:
@@ -176,13 +181,13 @@ class Server(LanguageServer):
         self.desk.start()
         Listener(
             source,
-            lambda body: self._from_outside(lambda: self.protocol.receive(body)),
-            lambda: self._from_outside(lambda: self.stop(self.exit_code)),
+            lambda body: self.from_outside(lambda: self.protocol.receive(body)),
+            lambda: self.from_outside(lambda: self.stop(self.exit_code)),
         ).start()
         await self._done.wait()
         return self.exit_code
 
-    def _from_outside(self, work: Callable[[], None]) -> None:
+    def from_outside(self, work: Callable[[], None]) -> None:
         assert self.loop is not None
         with contextlib.suppress(RuntimeError):
             self.loop.call_soon_threadsafe(work)
@@ -226,34 +231,34 @@ class Server(LanguageServer):
         if self.documents.pop(uri, None) is None:
             return
         self.tokens.pop(uri, None)
-        self._change(lambda: self.index.drop(uri))
+        self._change(lambda: self.index.drop(uri), uri)
 
     def _hand_over(self, document: Document) -> None:
         uri, lines, number = document.uri, document.lines, document.version
         path = path_of(uri)
         counts = is_workflow(path or uri, document.language, lines.text, path is not None)
         if counts:
-            self._change(lambda: self._put(uri, lines, number))
+            self._change(lambda: self.index.put(uri, lines, number), uri)
         else:
-            self._change(lambda: self._leave(uri, path))
+            self._change(lambda: self._leave(uri), uri)
 
-    def _put(self, uri: str, lines: Lines, number: int) -> None:
-        self.index.put(uri, lines, number)
-
-    def _leave(self, uri: str, path: str | None) -> None:
+    def _leave(self, uri: str) -> None:
         if self.index.entry(uri) is not None:
             self.index.drop(uri)
 
-    def _change(self, work: Callable[[], None]) -> Future[None]:
-        future = self.desk.ask(work, changes=True)
+    def _change(self, work: Callable[[], None], uri: str | None = None) -> None:
+        self.desk.ask(work, changes=uri or True)
         self.desk.check_soon(DEBOUNCE)
-        return future
+
+    def judge(self, uri: str) -> None:
+        """Has everything judged now, for a question about one document.  At the desk only."""
+        self.index.check(lambda: self.desk.give_way_to(uri))
 
     # -- checking ---------------------------------------------------------------------------
 
     def _check(self) -> None:
         messages = self.publisher.prepare(self.index.check(self.desk.give_way))
-        self._from_outside(lambda: self.publisher.publish(messages))
+        self.from_outside(lambda: self.publisher.publish(messages))
 
     def version_of(self, uri: str) -> int | None:
         """The newest version of an open document."""

@@ -57,7 +57,7 @@ def _is(kind: str, wanted: str) -> bool:
 
 def judged(server: Server, view: View) -> list[Diagnostic]:
     """What is wrong in a file, of its newest text."""
-    server.index.check(server.desk.give_way)
+    server.judge(view.uri)
     return view.group.diagnostics.get(view.entry.key, [])
 
 
