@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from support import codes, diagnostics
+from found import codes, diagnostics
 
 from interlock.analyzer.analysis import program_of, read_file
 from interlock.analyzer.graph.intervals import INFINITE, BudgetIntervals, Interval, budget_intervals

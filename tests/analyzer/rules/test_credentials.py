@@ -9,7 +9,7 @@ import random
 import string
 
 import pytest
-from support import codes, diagnostics
+from found import codes, diagnostics
 
 from interlock.analyzer.rules.credential_forms import bits, credential_field, high_entropy, known_form
 

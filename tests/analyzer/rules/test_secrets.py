@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from support import codes, diagnostics
+from found import codes, diagnostics
 
 from interlock.analyzer.language.blocks import BUILT_IN, BlockSpec
 
