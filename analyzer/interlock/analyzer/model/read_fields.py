@@ -154,7 +154,8 @@ class FieldReader(ValueReader):
     def misplaced(self, rows: Rows, family: str, kind: Span, others: Iterable[str] = ()) -> None:
         """IL302 for each field that the family does not take; it is left out of the rows.
 
-        ``kind`` is the key of what does not take it; ``others`` are the families of kinds that are one too many: their fields went with them.
+        ``kind`` is the key of what does not take it; ``others`` are the families of kinds that are one too
+        many: their fields went with them.
         """
         for name, row in list(rows.rows.items()):
             if isinstance(row.field, f.KindRow) or not row.field.on or family in row.field.on:

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 
 from interlock.analyzer.source.text import Piece, SourceText, Span
 from interlock.analyzer.syntax.build import Built, Outer, Refusal, build, duplicates
+from interlock.analyzer.syntax.carve import inner_item, names_in, without
 from interlock.analyzer.syntax.comments import find_comments, find_comments_in_ruins
 from interlock.analyzer.syntax.cut import Cut, cut, documents, odd_line, top_lines, without_directives
 from interlock.analyzer.syntax.diagnose import diagnose, illegal
@@ -39,7 +40,6 @@ from interlock.analyzer.syntax.streams import (
     without_inner_questions,
 )
 
-_ID = re.compile(r"(?:^|(?<=[\s{,-]))[\"']?id[\"']?:[ \t]*[\"']?([^\W\d]\w*)")
 _KEY = re.compile(
     r"(?:---[ \t]+)?([^\s#:,\[\]{}\"'][^\s:]*)[ \t]*(?::|\r?\n|\Z)|\"([^\"\n]+)\"[ \t]*:|'([^'\n]+)'[ \t]*:"
 )
@@ -48,6 +48,8 @@ _FLOW_ROOT = re.compile(r"(?:[ \t\r]*(?:#[^\n]*)?\n|---[ \t\r]*\n|---[ \t]+)*[ \
 _LONE_RETURN = re.compile(r"\r(?!\n)")
 _MAX_JOINED = 4
 """How many times its own length a document may be read again to join pieces that belong together."""
+_MOST_HOLES = 8
+"""How many inner items of one broken item are left out before all of it is."""
 _MAX_PURE = 20_000
 """Up to how many characters the slow parser is asked, too, whether pieces belong together."""
 
@@ -313,7 +315,51 @@ class _Parse:
                 rest = self.chunk("item", start + line, end)
                 yield self.take(rest if rest.broken else self.stray(rest))
                 return
-        yield self.take(chunk)
+        yield self.take(self.carved(chunk) or chunk)
+
+    def carved(self, chunk: Chunk) -> Chunk | None:
+        """A broken item without those of its inner items that are broken; None where more is wrong."""
+        text, piece = chunk.key, chunk.piece
+        problem = chunk.problems[0]
+        problems: list[SyntaxProblem] = []
+        holes: list[tuple[int, int]] = []
+        while len(holes) < _MOST_HOLES:
+            problems.append(problem)
+            hole = inner_item(text, problem.span.start)
+            if hole is None:
+                return None
+            holes.append(hole)
+            text = without(text, hole)
+            result = self.attempt(piece, text, False)
+            if isinstance(result, Built):
+                return self.with_holes(chunk, text, result, problems, holes)
+            problem = diagnose(piece, text, result)
+        return None
+
+    def with_holes(
+        self, chunk: Chunk, text: str, built: Built, problems: list[SyntaxProblem], holes: list[tuple[int, int]]
+    ) -> Chunk:
+        root, piece = built.root, chunk.piece
+        if not isinstance(root, Sequence) or root.flow or _has_properties(root):
+            raise _Unsuitable
+        lost = "\n".join(chunk.key[start:end] for start, end in holes)
+        return Chunk(
+            chunk.kind,
+            chunk.key,
+            piece,
+            root,
+            tuple(sorted((*problems, *built.problems), key=lambda one: one.span.start)),
+            find_comments(piece, text, built.hashes),
+            built.anchors,
+            built.uses,
+            built.expanded,
+            False,
+            False,
+            tuple(Span(piece, start, end) for start, end in holes),
+            names_in(lost),
+            (),
+            tuple(_ANCHOR.findall(lost)),
+        )
 
     def stray(self, chunk: Chunk) -> Chunk:
         """A stretch that reads by itself, but does not stand where a step would."""
@@ -468,7 +514,7 @@ class _Parse:
             reusable and not open_ended,
             open_ended,
             (Span(piece, len(text) - len(text.lstrip()), len(text.rstrip())),),
-            tuple(_ID.findall(text)),
+            names_in(text),
             keys,
             tuple(_ANCHOR.findall(text)),
         )
