@@ -87,7 +87,11 @@ class Cache:
 
 def digest(data: bytes) -> bytes:
     """16 bytes that stand for a content."""
-    from hashlib import blake2b
+    try:
+        # The bare function: hashlib would load OpenSSL first, which takes longer than all that is hashed.
+        from _blake2 import blake2b
+    except ImportError:
+        from hashlib import blake2b
 
     return blake2b(data, digest_size=16).digest()
 
