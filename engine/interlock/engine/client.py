@@ -199,7 +199,7 @@ class Engine:
 
     async def finish(self, run: str, *, on_log: Callable[[LogLine], None] | None = None) -> RunResult:
         """Work in this process until a run has ended."""
-        worker = self.worker(only_worker=True, on_log=on_log)
+        worker = self.worker(only_for=run, on_log=on_log)
         working = asyncio.create_task(worker.run())
         try:
             ended = asyncio.create_task(self._ended(run, None))
@@ -217,11 +217,14 @@ class Engine:
         *,
         concurrency: int = 32,
         grace: float = 30.0,
-        only_worker: bool = False,
+        only_for: str | None = None,
         on_log: Callable[[LogLine], None] | None = None,
         hidden_environment: frozenset[str] = frozenset(),
     ) -> Worker:
-        """A worker on this store; `Worker.run` works until it is stopped."""
+        """A worker on this store; `Worker.run` works until it is stopped.
+
+        ``only_for`` names a run for which no other worker is expected: what cannot be done here fails.
+        """
         return Worker(
             self.kernel,
             self.registry,
@@ -229,7 +232,7 @@ class Engine:
             secrets=self.secrets,
             concurrency=concurrency,
             grace=grace,
-            only_worker=only_worker,
+            only_for=only_for,
             on_log=on_log,
             hidden_environment=hidden_environment,
         )

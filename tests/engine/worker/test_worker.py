@@ -222,6 +222,24 @@ def test_the_only_worker_fails_what_nobody_else_could_do(tmp_path: Path) -> None
         assert result.error.code == "secret-unavailable"
 
 
+def test_a_worker_for_one_run_does_not_spoil_another(tmp_path: Path) -> None:
+    made = engine(tmp_path, SECRET, allow=["shell"])
+    other = Engine(f"sqlite:///{tmp_path}/s.db", synchronous="NORMAL")
+    other.define("workflow: quick\nsteps: [{id: a, block: set}]\n")
+    alike = Engine(f"sqlite:///{tmp_path}/s.db", allow=["shell"], synchronous="NORMAL")
+    alike.define("workflow: slow\nsteps: [{id: a, block: shell, params: {command: sleep 0.5}}]\n")
+    with made, other, alike:
+        run = made.dispatch("w").run
+        assert other.run("quick").completed
+        assert alike.run("slow").completed
+        assert made.status(run).status == "running"
+        made.secrets = {"TOKEN": "t0ken-value"}
+        kinds = [event.kind for event in made.events(run)]
+        assert "step.failed" not in kinds
+        assert kinds.count("task.handed_back") == 1
+        assert made.resume(run).completed
+
+
 def test_work_of_unknown_blocks_is_left_to_workers_that_know_them(tmp_path: Path) -> None:
     made = engine(tmp_path, ONE)
     other = Engine(f"sqlite:///{tmp_path}/s.db", synchronous="NORMAL")

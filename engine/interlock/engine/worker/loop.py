@@ -29,6 +29,7 @@ BEAT_SECONDS = 3.0
 TICK_SECONDS = 0.5
 BUSY_SECONDS = 60.0
 HAND_BACK_SECONDS = 5.0
+LONGEST_HAND_BACK = 60.0
 _PASSING = frozenset({"store-busy", "store-full"})
 
 
@@ -46,9 +47,10 @@ class Worker:
     """Works on the runs of one store.
 
     ``concurrency`` is how many blocks run at the same time, ``grace`` how long a stop waits for them,
-    in seconds.  ``secrets`` are asked at each use; work that needs one which is not given is handed
-    back, or fails with ``secret-unavailable`` where this is the ``only_worker``, as does a block
-    that is not known here (``block-unavailable``).  ``on_log`` gets what blocks log, redacted.
+    in seconds.  Only work of blocks that may run here is taken.  ``secrets`` are asked at each use;
+    work that needs one which is not given is handed back, or fails with ``secret-unavailable`` if it
+    is of the run ``only_for`` or of a run that this one started, for which no other worker is
+    expected.  ``on_log`` gets what blocks log, redacted.
 
     >>> worker = Worker(kernel, Registry(), cipher=cipher)  # doctest: +SKIP
     >>> await worker.run()                                  # doctest: +SKIP
@@ -65,7 +67,7 @@ class Worker:
         concurrency: int = 32,
         grace: float = 30.0,
         poll: float = 0.1,
-        only_worker: bool = False,
+        only_for: str | None = None,
         name: str | None = None,
         on_log: Callable[[LogLine], None] | None = None,
     ) -> None:
@@ -77,13 +79,14 @@ class Worker:
         self.concurrency = concurrency
         self.grace = grace
         self.poll = poll
-        self.only_worker = only_worker
+        self.only_for = only_for
         self.name = name or new_name()
         self.on_log = on_log
         self.counts = Counts()
         self._attempts: dict[asyncio.Task[Outcome], Attempt] = {}
         self._wake = asyncio.Event()
         self._stopping = False
+        self._lacking: dict[str, int] = {}
         self._thread = ThreadPoolExecutor(1, "interlock-kernel")
 
     @property
@@ -163,8 +166,7 @@ class Worker:
         free = self.concurrency - len(self._attempts)
         if self._stopping or not (settlements or free):
             free = 0
-        names = None if self.only_worker else self.registry.runnable
-        claim = Claiming(self.name, free, names) if free else None
+        claim = Claiming(self.name, free, self.registry.runnable) if free else None
         if not settlements and claim is None:
             return False
         if settlements:
@@ -193,11 +195,23 @@ class Worker:
         try:
             attempt.prepare()
         except NoSecret as error:
-            if not self.only_worker:
-                await self._hand_back(task, str(error), HAND_BACK_SECONDS)
+            if not await self._ask(self._nobody_else, task.run):
+                await self._hand_back(task, str(error), self._patience(task))
                 return
             attempt.refuse("secret-unavailable", str(error))
         self._attempts[asyncio.create_task(attempt.run())] = attempt
+
+    def _nobody_else(self, run: str) -> bool:
+        """Whether a run is the one that this worker is for, or was started by it at any depth."""
+        above: str | None = run if self.only_for is not None else None
+        while above is not None and above != self.only_for:
+            above = self.kernel.status(above).parent
+        return above is not None
+
+    def _patience(self, task: Task) -> float:
+        """How long work rests that cannot be done here: longer each time, as each time is an event."""
+        times = self._lacking[task.id] = self._lacking.get(task.id, 0) + 1
+        return float(min(HAND_BACK_SECONDS * 2 ** (times - 1), LONGEST_HAND_BACK))
 
     def _finished(self) -> list[Settlement]:
         done = [task for task in self._attempts if task.done()]

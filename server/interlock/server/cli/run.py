@@ -83,7 +83,7 @@ class _Session:
         self.options = options
         self.view: View = view_for(options.json)
         self.questions = Questions(engine, self.view)
-        self.worker: Worker = engine.worker(only_worker=True, on_log=self._log, hidden_environment=variables)
+        self.worker: Worker = engine.worker(only_for=name, on_log=self._log, hidden_environment=variables)
         self.interrupted = 0
         self._seen = 0
         self._over = False
