@@ -50,6 +50,8 @@ _decode = msgspec.json.Decoder().decode
 _task_row = msgspec.json.Decoder(TaskRow).decode
 _SIGNAL = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,127}")
 MAX_CACHED = 4096
+MAX_MESSAGES = 500
+"""Messages between cells that one transaction works; the rest goes to the inbox."""
 MEMORY = "memory:"
 
 
@@ -72,12 +74,14 @@ class SqliteKernel(Views):
         self.store = store
         self.services = services
         self.durable = durable
+        self.max_messages = MAX_MESSAGES
         self.rows = Rows(store, services.cipher)
         self.cells: dict[str, Cell] = {}
         self.plans: dict[tuple[str, str], Plan] = {}
         self._lock = threading.RLock()
         self._beats: dict[str, tuple[int, float]] = {}
         self._fresh: set[str] = set()
+        self._seen_time: tuple[float, float] | None = None
 
     def close(self) -> None:
         with self._lock:
@@ -154,6 +158,26 @@ class SqliteKernel(Views):
                 for run in tx.touched:
                     self.cells.pop(run, None)
                 raise
+
+    @property
+    def last_time(self) -> float:
+        """Store time as this process saw it last."""
+        return self._seen_time[0] if self._seen_time is not None else 0.0
+
+    def store_time(self, stored: float) -> float:
+        """Now, for the store: the wall clock, but never earlier than what is stored.
+
+        Where the wall clock was set back, time goes on at the pace of this process's own steady clock, so
+        that timers do not stand still until the wall has caught up.
+        """
+        clock = self.services.clock
+        wall, steady = clock.now(), clock.monotonic()
+        now = max(stored, wall)
+        if wall < stored and self._seen_time is not None:
+            then, was = self._seen_time
+            now = max(now, then + steady - was)
+        self._seen_time = (now, steady)
+        return now
 
     @contextmanager
     def looking(self) -> Iterator[None]:

@@ -24,9 +24,6 @@ if TYPE_CHECKING:
 
 _encode = msgspec.json.Encoder().encode
 _message = msgspec.json.Decoder(m.Message).decode
-MAX_MESSAGES = 500
-"""Messages that one transaction works; the rest goes to the inbox."""
-
 
 class Transaction:
     """What a verb works with between BEGIN and COMMIT."""
@@ -48,16 +45,17 @@ class Transaction:
         """Store time never goes back; messages of earlier transactions come first."""
         row = self.store.one("meta")
         assert row is not None
-        self.now = max(row[0], self.services.clock.now())
+        self.now = self.kernel.store_time(row[0])
         self._claim = row[1]
         self._read_inbox()
 
     def _read_inbox(self) -> None:
-        waiting = self.store.all("inbox", MAX_MESSAGES + 1)
+        most = self.kernel.max_messages
+        waiting = self.store.all("inbox", most + 1)
         if not waiting:
             return
-        taken = waiting[:MAX_MESSAGES]
-        self._spilling = len(waiting) > MAX_MESSAGES
+        taken = waiting[:most]
+        self._spilling = len(waiting) > most
         self.store.run("worked", taken[-1][0])
         self._queue.extend(_message(body) for _, body in taken)
         self.drain()
@@ -199,7 +197,7 @@ class Transaction:
         """Work the messages and judge the waits that they have added."""
         while self._queue or self._judged:
             while self._queue:
-                if self._worked >= MAX_MESSAGES:
+                if self._worked >= self.kernel.max_messages:
                     self._spill()
                     break
                 self._worked += 1

@@ -171,6 +171,18 @@ steps:
     assert times == sorted(times)
 
 
+def test_timers_go_on_while_the_wall_clock_is_behind(world: Make) -> None:
+    w = world("workflow: w\nsteps: [{id: pause, delay: 1h}]")
+    w.clock.wall += 10**6
+    run = w.start("w")
+    w.clock.wall -= 10**6
+    w.kernel.tick()
+    w.advance(1800)
+    assert w.status(run).status == "delayed"
+    w.advance(1801)
+    assert w.status(run).status == "completed"
+
+
 def test_wrong_and_oversized_signals_are_refused(world: Make) -> None:
     w = world(one("{id: wait, wait_for_signal: {name: go}}"))
     run = w.start("w")

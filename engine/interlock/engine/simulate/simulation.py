@@ -37,6 +37,9 @@ class Simulation:
             self.world.kernel,
             open_kernel(f"sqlite:///{path}", self.world.services),
         ]
+        self.max_messages = self.random.choice([1, 3, 20, 500])
+        for kernel in self.kernels:
+            kernel.max_messages = self.max_messages
         self.runs: list[str] = []
         self.claimed: list[tuple[str, Task]] = []
         self.stale: list[Task] = []
@@ -119,9 +122,9 @@ class Simulation:
         roll = self.random.random()
         if task.block == "count":
             return Success({"more": self.random.random() < 0.6})
-        if roll < 0.75:
+        if roll < (0.5 if task.block == "write" else 0.8):
             return Success({"params": task.params})
-        if roll < 0.85:
+        if roll < (0.6 if task.block == "write" else 0.87):
             return Failed("block-failed", "refused", "none")
         if roll < 0.95:
             return Failed("timeout", "late", "unknown")
@@ -214,6 +217,7 @@ class Simulation:
         at = self.kernels.index(self.world.kernel)
         self.world.restart()
         self.kernels[at] = self.world.kernel
+        self.world.kernel.max_messages = self.max_messages
 
     def _jump(self) -> None:
         self.world.clock.wall += self.random.choice([-5000, 5000, 200000])
@@ -235,7 +239,7 @@ class Simulation:
                 self.world.kernel.settle(task, Success({"params": task.params, "more": False}))
             self.claimed.clear()
             left = [row for row in self.world.kernel.runs(limit=10_000) if row.status not in TERMINAL]
-            if not left:
+            if not left and not self.world.kernel.stats().inbox:
                 break
         else:
             shown = [(row.run, row.workflow, row.status) for row in left]
@@ -261,6 +265,8 @@ class Simulation:
             if row.status in TERMINAL:
                 continue
             status = self.world.status(row.run)
+            if not status.reviews and row.status not in ("waiting_for_signal", "held_for_review"):
+                continue
             for review in status.reviews:
                 self.world.kernel.review(row.run, "committed", path=review.path, result={"seen": 0})
                 break
