@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import pytest
-
-from .support import codes, diagnostics, marks
+from found import codes, diagnostics, marks
 
 LOG = "{id: s, block: log, params: {message: hi}}"
 KID = f"""

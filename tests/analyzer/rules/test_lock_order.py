@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from found import codes, diagnostics, marks
 
 from interlock.analyzer.analysis import program_of, read_file
 from interlock.analyzer.source.text import SourceText
-
-from .support import codes, diagnostics, marks
 
 LOG = "{id: s, block: log, params: {message: hi}}"
 
