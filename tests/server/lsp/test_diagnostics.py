@@ -290,3 +290,42 @@ def Place(text: str, offset: int) -> tuple[int, int]:
     from interlock.server.lsp.document import Lines
 
     return tuple(Lines(text, "utf-16").place(offset))  # type: ignore[return-value]
+
+
+# -- configuration -------------------------------------------------------------------------------
+
+SPARE = "workflow: a\ninputs:\n  spare: string\nsteps:\n  - id: a\n    block: log\n    params: {message: x}\n"
+
+
+def test_the_configuration_of_a_workspace_holds_and_can_change(client: Client, tmp_path: Path) -> None:
+    settings, path = tmp_path / "interlock.toml", tmp_path / "flows" / "a.yaml"
+    path.parent.mkdir()
+    settings.write_text('patterns = ["flows/*.yaml"]\n[severity]\nunused-input = "error"\n')
+    path.write_text(SPARE)
+    client.initialize(tmp_path)
+    client.wait(lambda: [one["severity"] for one in last(client, path) or []] == [1], "the severity")
+    settings.write_text('patterns = ["flows/*.yaml"]\nignore = ["unused-input"]\n')
+    client.notify("workspace/didChangeWatchedFiles", {"changes": [{"uri": settings.as_uri(), "type": 2}]})
+    client.wait(lambda: last(client, path) == [], "the silence")
+
+
+def test_a_configuration_that_cannot_be_read_is_told_and_the_files_are_checked_all_the_same(
+    client: Client, tmp_path: Path
+) -> None:
+    (tmp_path / "interlock.toml").write_text("patterns = 3\n")
+    path = tmp_path / "a.workflow.yaml"
+    path.write_text(SPARE)
+    client.initialize(tmp_path)
+    client.wait(lambda: names(last(client, path) or []) == ["unused-input"], "the file")
+    assert any(method == "window/showMessage" and "interlock.toml" in note["message"] for method, note in client.notes)
+
+
+def test_blocks_of_a_host_are_known_by_its_manifest(client: Client, tmp_path: Path) -> None:
+    (tmp_path / "interlock.blocks.json").write_text('{"version": 1, "blocks": {"mail": {"doc": "Sends a mail."}}}')
+    path = tmp_path / "a.workflow.yaml"
+    text = "workflow: a\nsteps:\n  - id: a\n    block: mail\n"
+    path.write_text(text)
+    client.initialize(tmp_path)
+    client.wait(lambda: [one for one in client.notes if one[0] == "$/progress"] or True)
+    client.open(path.as_uri(), text)
+    client.wait(lambda: last(client, path) == [], "the block")

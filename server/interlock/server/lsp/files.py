@@ -1,17 +1,22 @@
-"""URIs and paths, and which documents are workflow files at all."""
+"""URIs and paths, the workspaces of the client's folders, and which documents are workflow files at all."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from urllib.parse import unquote
 
 from pygls.uris import from_fs_path, to_fs_path
 
+from interlock.analyzer.batch import load_blocks
+from interlock.analyzer.config import DEFAULT_PATTERNS, Config, ConfigError, Settings
+from interlock.analyzer.globs import Globs
+from interlock.analyzer.language.blocks import BlockSpec
 from interlock.analyzer.source.suppressions import has_modeline
+from interlock.analyzer.workspace import workspaces
 
-_SKIPPED = frozenset({".git", ".hg", ".svn", ".venv", "node_modules", "__pycache__", ".interlock"})
-_PATTERNS = (".workflow.yaml", ".workflow.yml")
 _LANGUAGES = frozenset({"yaml", "yml", "interlock", "interlock-workflow", "plaintext", ""})
+_SETTINGS = frozenset({"interlock.toml", "pyproject.toml", "interlock.blocks.json"})
 
 
 def path_of(uri: str) -> str | None:
@@ -32,16 +37,53 @@ def uri_of(path: str) -> str:
     return from_fs_path(path) or path
 
 
-def is_workflow_name(path: str) -> bool:
-    return path.endswith(_PATTERNS)
+def is_settings(path: str) -> bool:
+    """Whether a file may hold what a workspace is configured to."""
+    return os.path.basename(path) in _SETTINGS
 
 
-def is_workflow(path: str, language: str, text: str, is_file: bool) -> bool:
+class Territory:
+    """One workspace: the files below a folder, what counts as a workflow file there, and its settings.
+
+    ``problem`` says why its configuration cannot be used, where that is so: then the defaults hold.
+    """
+
+    def __init__(self, folder: str, config: Config, members: tuple[str, ...], problem: str | None = None) -> None:
+        self.folder = folder
+        self.members = members
+        self.problem = problem
+        self.settings = Settings(config)
+        self.blocks: dict[str, BlockSpec] = {}
+        self._patterns = Globs(config.patterns)
+        self._excluded = Globs(config.exclude, folders=True) if config.exclude else None
+        try:
+            self.blocks = load_blocks(config, folder).specs
+        except ConfigError as error:
+            self.problem = str(error)
+
+    def relative(self, path: str) -> str:
+        inside = path[len(self.folder) :].lstrip(os.sep) if path.startswith(self.folder) else path
+        return inside.replace(os.sep, "/")
+
+    def named(self, path: str) -> bool:
+        """Whether the path alone makes it a workflow file."""
+        relative = self.relative(path)
+        if self._excluded is not None and self._excluded.match(relative):
+            return False
+        return self._patterns.match(relative)
+
+    def holds(self, path: str) -> bool:
+        return path == self.folder or path.startswith(self.folder.rstrip(os.sep) + os.sep)
+
+
+def is_workflow(territory: Territory | None, key: str, language: str, text: str, is_file: bool) -> bool:
     """Whether an open document is a workflow file: by its name, or by its first comment.
 
     A document that is no file yet counts, too, when it says ``workflow:`` at its margin.
     """
-    if is_workflow_name(path) or language in ("interlock", "interlock-workflow"):
+    if territory.named(key) if territory is not None else Globs(DEFAULT_PATTERNS).match(os.path.basename(key)):
+        return True
+    if language in ("interlock", "interlock-workflow"):
         return True
     if language not in _LANGUAGES:
         return False
@@ -50,10 +92,27 @@ def is_workflow(path: str, language: str, text: str, is_file: bool) -> bool:
     return not is_file and (text.startswith("workflow:") or "\nworkflow:" in text)
 
 
-def workflow_files(root: str) -> list[str]:
-    """The workflow files below a folder, by name, in order; folders that cannot be read are left out."""
+def territories(folders: Iterable[str]) -> list[Territory]:
+    """The workspaces of the client's folders, and those that begin inside of them."""
+    found: dict[str, Territory] = {}
+    for folder in folders:
+        if not os.path.isdir(folder):
+            continue
+        try:
+            for one in workspaces([folder], here=folder):
+                members = tuple(member.path for member in one.members)
+                if one.root.folder not in found:
+                    found[one.root.folder] = Territory(one.root.folder, one.config, members)
+        except (ConfigError, OSError) as error:
+            found.setdefault(folder, Territory(folder, Config(), _plainly(folder), str(error)))
+    return sorted(found.values(), key=lambda one: len(one.folder), reverse=True)
+
+
+def _plainly(folder: str) -> tuple[str, ...]:
+    """The files that count by the defaults, where the settings cannot be read."""
     found: list[str] = []
-    for folder, folders, names in os.walk(root):
-        folders[:] = sorted(name for name in folders if name not in _SKIPPED)
-        found.extend(os.path.join(folder, name) for name in names if is_workflow_name(name))
-    return sorted(found)
+    patterns = Globs(DEFAULT_PATTERNS)
+    for here, folders, names in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not name.startswith(".") and name != "node_modules")
+        found.extend(os.path.join(here, name) for name in names if patterns.match(name))
+    return tuple(sorted(found))

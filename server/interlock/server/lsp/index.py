@@ -7,7 +7,7 @@ root, or a document alone that lies below none.  What is said to the client, and
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 
 from interlock.analyzer.analysis import FileModel, diagnose, read_file
 from interlock.analyzer.diagnostics import Diagnostic
@@ -16,9 +16,10 @@ from interlock.analyzer.incremental import Judge
 from interlock.analyzer.language.blocks import BlockSpec
 from interlock.analyzer.model.nodes import Workflow
 from interlock.analyzer.source.read import Unreadable, read_source
+from interlock.analyzer.source.suppressions import has_modeline
 from interlock.analyzer.source.text import SourceText
 from interlock.server.lsp.document import Encoding, Lines
-from interlock.server.lsp.files import key_of, path_of, uri_of, workflow_files
+from interlock.server.lsp.files import Territory, is_workflow, key_of, path_of, uri_of
 
 
 class Entry:
@@ -44,9 +45,10 @@ class Entry:
 class Group:
     """Files that are seen together.  ``diagnostics`` are those of the last check, by entry."""
 
-    def __init__(self, root: str) -> None:
+    def __init__(self, root: str, territory: Territory | None) -> None:
         self.root = root
-        self.blocks: dict[str, BlockSpec] = {}
+        self.territory = territory
+        self.blocks: dict[str, BlockSpec] = territory.blocks if territory is not None else {}
         self.judge = Judge()
         self.entries: dict[str, Entry] = {}
         self.stale = True
@@ -100,15 +102,19 @@ class View:
 class Index:
     def __init__(self, encoding: Encoding) -> None:
         self.encoding: Encoding = encoding
-        self.roots: list[str] = []
+        self.territories: list[Territory] = []
         self.groups: dict[str, Group] = {}
         self.where: dict[str, Group] = {}
 
     # -- changes ----------------------------------------------------------------------------
 
-    def put(self, uri: str, lines: Lines, version: int | None) -> None:
-        """A document is open, with this text."""
-        key = key_of(uri)
+    def put(self, uri: str, language: str, lines: Lines, version: int) -> None:
+        """A document is open, with this text.  One that is no workflow file (any more) is let go."""
+        key, path = key_of(uri), path_of(uri)
+        if not is_workflow(self._territory(key), key, language, lines.text, path is not None):
+            if key in self.where:
+                self._remove(key)
+            return
         group = self._group(key)
         entry = group.entries.get(key)
         if entry is None:
@@ -127,9 +133,10 @@ class Index:
         if group is None:
             return
         path = path_of(uri)
-        if path is not None and self._of_workspace(path):
+        if path is not None and group.territory is not None:
             entry = group.entries[key]
             entry.version = None
+            group.stale = True
             self.refresh(path)
         else:
             self._remove(key)
@@ -142,8 +149,12 @@ class Index:
         if entry is not None and entry.version is not None:
             return
         source = read_source(key)
-        if isinstance(source, Unreadable):
+        territory = group.territory
+        if isinstance(source, Unreadable) or not (
+            territory is not None and (territory.named(key) or has_modeline(source.text))
+        ):
             self._remove(key)
+            self._tidy(group)
             return
         if entry is None:
             group.entries[key] = Entry(key, uri_of(key), Lines(source.text, self.encoding), None)
@@ -162,41 +173,44 @@ class Index:
             if self.where[key].entries[key].version is None:
                 self._remove(key)
 
-    def set_roots(self, roots: Iterable[str]) -> list[str]:
-        """The folders of the workspace; the answer is the files on disk that have to be read.
+    def set_territories(self, found: list[Territory]) -> list[str]:
+        """The workspaces there are now; the answer is the files on disk that have to be read.
 
-        Documents that are open move to the group they now belong to.
+        Documents that are open move to the group that they now belong to.
         """
-        self.roots = sorted({os.path.normpath(root) for root in roots}, key=len, reverse=True)
-        keep = [(entry.uri, entry.lines, entry.version) for entry in self.entries() if entry.version is not None]
-        for group in self.groups.values():
-            group.entries.clear()
-            group.stale = True
+        self.territories = found
+        keep = [entry for entry in self.entries() if entry.version is not None]
+        self.groups = {}
         self.where.clear()
-        for uri, lines, version in keep:
-            self.put(uri, lines, version)
-        found: dict[str, None] = {}
-        for root in self.roots:
-            found.update(dict.fromkeys(workflow_files(root)))
-        return list(found)
+        for entry in keep:
+            group = self._group(entry.key)
+            group.entries[entry.key] = entry
+            self.where[entry.key] = group
+        return list(dict.fromkeys(path for one in found for path in one.members))
 
-    def _of_workspace(self, path: str) -> bool:
-        from interlock.server.lsp.files import is_workflow_name
-
-        return is_workflow_name(path) and any(_below(path, root) for root in self.roots)
+    def _territory(self, key: str) -> Territory | None:
+        return next((one for one in self.territories if one.holds(key)), None)
 
     def _group(self, key: str) -> Group:
         known = self.where.get(key)
         if known is not None:
             return known
-        root = next((root for root in self.roots if _below(key, root)), key)
-        return self.groups.setdefault(root, Group(root))
+        territory = self._territory(key)
+        root = territory.folder if territory is not None else key
+        if root not in self.groups:
+            self.groups[root] = Group(root, territory)
+        return self.groups[root]
 
     def _remove(self, key: str) -> None:
         group = self.where.pop(key, None)
         if group is not None:
             del group.entries[key]
             group.stale = True
+
+    def _tidy(self, group: Group) -> None:
+        """A group of nothing is none, unless files may come to it."""
+        if not group.entries and group.territory is None:
+            self.groups.pop(group.root, None)
 
     # -- questions --------------------------------------------------------------------------
 
@@ -232,19 +246,19 @@ class Index:
                 files.append(group.entries[key].read())
                 give_way()
             findings = group.judge.judge(files, group.blocks, give_way)
+            found = diagnose(files, findings)
+            if group.territory is not None:
+                relative = {entry.path: group.territory.relative(entry.path) for entry in group.entries.values()}
+                found = group.territory.settings.apply(found, relative)
             by_path: dict[str, list[Diagnostic]] = {}
-            for one in diagnose(files, findings):
+            for one in found:
                 by_path.setdefault(one.file, []).append(one)
             group.diagnostics = {key: by_path.get(entry.path, []) for key, entry in group.entries.items()}
             group.stale = False
             checked.append(group)
-        for root in [root for root, group in self.groups.items() if not group.entries and not group.stale]:
-            del self.groups[root]
+        for group in list(self.groups.values()):
+            self._tidy(group)
         return checked
 
     def workflow_entry(self, workflow: Workflow) -> Entry | None:
         return self.entry_of_path(workflow.span.source.path)
-
-
-def _below(path: str, root: str) -> bool:
-    return path == root or path.startswith(root.rstrip(os.sep) + os.sep)

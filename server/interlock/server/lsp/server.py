@@ -23,8 +23,8 @@ from interlock.analyzer.query.items import Item
 from interlock.server.lsp import features
 from interlock.server.lsp.desk import Desk, Outdated
 from interlock.server.lsp.diagnostics import Publisher
-from interlock.server.lsp.document import Document, Encoding, Lines, Place
-from interlock.server.lsp.files import is_workflow, key_of, path_of
+from interlock.server.lsp.document import Document, Encoding, Place
+from interlock.server.lsp.files import is_settings, path_of, territories
 from interlock.server.lsp.index import Index, View
 from interlock.server.lsp.protocol import Protocol
 from interlock.server.lsp.transport import Listener, Watcher, Writer
@@ -234,17 +234,8 @@ class Server(LanguageServer):
         self._change(lambda: self.index.drop(uri), uri)
 
     def _hand_over(self, document: Document) -> None:
-        uri, lines, number = document.uri, document.lines, document.version
-        path = path_of(uri)
-        counts = is_workflow(path or uri, document.language, lines.text, path is not None)
-        if counts:
-            self._change(lambda: self.index.put(uri, lines, number), uri)
-        else:
-            self._change(lambda: self._leave(uri), uri)
-
-    def _leave(self, uri: str) -> None:
-        if self.index.entry(uri) is not None:
-            self.index.drop(uri)
+        uri, language, lines, number = document.uri, document.language, document.lines, document.version
+        self._change(lambda: self.index.put(uri, language, lines, number), uri)
 
     def _change(self, work: Callable[[], None], uri: str | None = None) -> None:
         self.desk.ask(work, changes=uri or True)
@@ -269,7 +260,14 @@ class Server(LanguageServer):
 
     async def _scan(self) -> None:
         """Reads the workflow files of all folders, a few at a time, with a progress that can be seen."""
-        paths = await self.ask(lambda: self.index.set_roots(self.folders), changes=True)
+        folders = list(self.folders)
+        found = await asyncio.to_thread(territories, folders)
+        for one in found:
+            if one.problem is not None:
+                self.window_show_message(lsp.ShowMessageParams(lsp.MessageType.Error, f"interlock: {one.problem}"))
+        paths = await self.ask(lambda: self.index.set_territories(found), changes=True)
+        for document in list(self.documents.values()):
+            self._hand_over(document)  # what counts as a workflow file may have changed
         token = "interlock/index"
         shown = len(paths) > 20 and self.can("window.work_done_progress")
         if shown:
@@ -302,7 +300,7 @@ class Server(LanguageServer):
     async def _watch_files(self) -> None:
         if not self.can("workspace.did_change_watched_files.dynamic_registration"):
             return
-        patterns = ("**/*.workflow.yaml", "**/*.workflow.yml", "**/interlock.toml", "**/pyproject.toml")
+        patterns = ("**/*.{yaml,yml}", "**/interlock.toml", "**/pyproject.toml", "**/interlock.blocks.json")
         options = lsp.DidChangeWatchedFilesRegistrationOptions([lsp.FileSystemWatcher(one) for one in patterns])
         registration = lsp.Registration("interlock/files", lsp.WORKSPACE_DID_CHANGE_WATCHED_FILES, options)
         try:
@@ -313,14 +311,12 @@ class Server(LanguageServer):
     def _watched(self, params: lsp.DidChangeWatchedFilesParams) -> None:
         events = [(path, change.type) for change in params.changes if (path := path_of(change.uri))]
         self._change(lambda: self._on_disk(events))
-        if any(os.path.basename(path) in ("interlock.toml", "pyproject.toml") for path, _ in events):
+        if any(is_settings(path) for path, _ in events):
             self._task(self._scan())
 
     def _on_disk(self, events: list[tuple[str, lsp.FileChangeType]]) -> None:
-        from interlock.server.lsp.files import is_workflow_name
-
         for path, kind in events:
-            if is_workflow_name(path):
+            if path.endswith((".yaml", ".yml")):
                 self.index.refresh(path)
             elif kind == lsp.FileChangeType.Deleted:
                 self.index.forget_below(path)
@@ -333,9 +329,6 @@ class Server(LanguageServer):
         self.folders = [path for path in self.folders if path not in gone]
         self.folders.extend(path for uri in added if (path := path_of(uri)) and path not in self.folders)
         self._task(self._scan())
-
-    def document_key(self, uri: str) -> str:
-        return key_of(uri)
 
 
 def _hook(work: Callable[[Any], None]) -> Callable[[Any], None]:
