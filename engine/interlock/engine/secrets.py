@@ -212,6 +212,18 @@ class StoreCipher:
         except InvalidTag:
             raise CallerError("store-corrupt", "A sealed value of the store is damaged.") from None
 
+    def own_in(self, text: str) -> tuple[str, ...]:
+        """The host's secrets that occur in a text in any form; whoever stores it must remember them."""
+        pattern = _pattern(self._secrets) if self._secrets else None
+        if pattern is None or pattern.search(text) is None:
+            return ()
+        found = []
+        for secret in sorted(self._secrets):
+            one = _pattern(frozenset((secret,)))
+            if one is not None and one.search(text) is not None:
+                found.append(secret)
+        return tuple(found)
+
     def finds(self, text: str, known: Sequence[str]) -> bool:
         """Whether a secret of 6 characters or more occurs in the text in any of its forms."""
         pattern = self._looked_for(known)

@@ -214,6 +214,28 @@ steps:
         assert b"s3cr3t-value" not in path.read_bytes()
 
 
+def test_a_secret_in_a_result_stays_hidden_from_processes_that_do_not_know_it(interlock: Any) -> None:
+    text = """
+workflow: w
+secrets: [TOKEN]
+steps:
+  - {id: echo, block: shell, params: {command: 'echo "token $T"', env: {T: "{secrets.TOKEN}"}}}
+  - {id: copy, block: set, params: {again: "{echo.stdout}"}}
+outputs: {o: "{copy.again}"}
+"""
+    interlock.environment["TOKEN"] = "s3cr3t-value"
+    name = interlock.write("w.workflow.yaml", text)
+    done = interlock("run", name, "--allow", "shell", "--secret", "TOKEN")
+    assert done.code == 0
+    del interlock.environment["TOKEN"]
+    run = interlock.run_id()
+    for each in (done, *(interlock(*words, run) for words in (("status",), ("events",), ("export",)))):
+        assert "s3cr3t-value" not in each.out + each.err
+    assert interlock.status(run)["outputs"] == {"o": "token ***\n"}
+    for path in (interlock.folder / ".interlock").iterdir():
+        assert b"s3cr3t-value" not in path.read_bytes()
+
+
 def test_blocks_of_a_module_and_their_manifest(interlock: Any) -> None:
     interlock.write(
         "mine.py",

@@ -15,6 +15,7 @@ from interlock.engine.evaluate import fill, secret_names
 from interlock.engine.host import SecretSource, secret_value
 from interlock.engine.ports import EvaluationError, Failed, Json, Outcome, Success, Task
 from interlock.engine.secrets import StoreCipher
+from interlock.engine.values import dump
 
 
 class LogLine(msgspec.Struct, frozen=True):
@@ -103,9 +104,14 @@ class Attempt:
             self._registry, self.task.block, self._params, self.context, timeout=self.task.timeout
         )
         if isinstance(outcome, Success):
-            return outcome
+            return self._marked(outcome)
         message = self._cipher.redact(outcome.message, self.task.known_secrets)
         return Failed(outcome.code, message, outcome.effect, outcome.own)
+
+    def _marked(self, outcome: Success) -> Success:
+        """The result with those of the host's secrets that occur in it named, for all who show it later."""
+        found = self._cipher.own_in(dump(outcome.result).decode())
+        return Success(outcome.result, (*outcome.secrets, *found)) if found else outcome
 
     def _log(self, level: str, message: str) -> None:
         if self._on_log is not None:
