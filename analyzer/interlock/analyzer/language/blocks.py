@@ -116,9 +116,7 @@ _HTTP_PARAMS = _object(
 _HTTP_RESULT = _object(
     required=("status", "headers", "text", "json", "url"),
     status=_field("The status of the response.", type="integer"),
-    headers=_field(
-        "The headers of the response, names in lower case.", type="object", additionalProperties=_TEXT
-    ),
+    headers=_field("The headers of the response, names in lower case.", type="object", additionalProperties=_TEXT),
     text=_field("The body as text.", type="string"),
     json=_field("The body as JSON; null where it is not JSON."),
     url=_field("The address that answered.", type="string"),
@@ -271,9 +269,7 @@ class _Reader:
             self.say("blocks", '"blocks" must be an object from block names to their descriptions.')
             return {}
         if len(blocks) > MAX_BLOCKS:
-            self.say(
-                "blocks", f"A manifest may describe at most {MAX_BLOCKS:,} blocks; this has {len(blocks):,}."
-            )
+            self.say("blocks", f"A manifest may describe at most {MAX_BLOCKS:,} blocks; this has {len(blocks):,}.")
             return {}
         found: dict[str, BlockSpec] = {}
         for name, row in blocks.items():
@@ -291,9 +287,7 @@ class _Reader:
                 f'"{name[:140]}" is not a block name: letters, digits and "_", parts joined by "." or "-".',
             )
         if name in BUILT_IN:
-            self.say(
-                where, f'"{name}" is a built-in block and cannot be described again; choose another name.'
-            )
+            self.say(where, f'"{name}" is a built-in block and cannot be described again; choose another name.')
         if not isinstance(row, dict):
             self.say(where, f'The description of block "{name}" must be an object.')
             return None
