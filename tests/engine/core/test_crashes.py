@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from interlock.engine.ports import Success
+import msgspec
+import pytest
+
+from interlock.engine.errors import CallerError
+from interlock.engine.ports import Claiming, Settlement, Success
 from interlock.engine.simulate.world import World
 
 Make = Callable[..., World]
@@ -166,3 +170,47 @@ def test_a_failure_of_the_engine_itself_ends_only_its_run(world: Make) -> None:
     assert error is not None
     assert error.code == "internal"
     assert w.status(good).status == "completed"
+
+
+def test_settlements_that_share_a_transaction_are_judged_one_by_one(world: Make) -> None:
+    """A lost claim among them is refused alone; what becomes ready is claimed in the same transaction."""
+    w = world("workflow: w\nsteps: [{id: a, block: work, params: {}}, {id: b, block: work, params: {}}]")
+    runs = [w.start("w") for _ in range(3)]
+    lost = w.take("a", "sleeper", run=runs[0])
+    w.die("sleeper")
+    tasks = [task for task in w.claim() if task.run != runs[0]]
+    batch = w.kernel.settle_many([Settlement(task, Success({})) for task in [lost, *tasks]], Claiming("w", 10))
+    assert [each.accepted for each in batch.settled] == [False, True, True]
+    assert sorted((task.run, task.path) for task in batch.tasks) == [(run, "b") for run in runs[1:]]
+
+
+def test_many_dispatches_are_all_or_none(world: Make) -> None:
+    w = world("workflow: w\ninputs: {n: integer}\nsteps: [{id: a, block: work, params: {}}]")
+    definition = w.definitions["w"]
+    with pytest.raises(CallerError, match="inputs-refused"):
+        w.kernel.dispatch_many([(definition, {"n": 1}), (definition, {"n": "x"})])
+    assert w.kernel.runs() == []
+    assert w.claim() == []
+    made = w.kernel.dispatch_many([(definition, {"n": 1}), (definition, {"n": 2})])
+    assert [w.status(each.run).inputs["n"] for each in made] == [1, 2]
+
+
+def test_a_transaction_that_fails_leaves_nothing_in_memory(world: Make) -> None:
+    """What a rolled-back transaction had decided is forgotten with it."""
+    w = world(HOLD)
+    run = w.start("w")
+    task = w.take("hold/act")
+    before = w.status(run)
+
+    def broken(point: str) -> None:
+        if point == "before-commit":
+            raise OSError("pulled the plug")
+
+    trace, w.kernel.services = w.kernel.services.trace, msgspec.structs.replace(w.services, trace=broken)
+    with pytest.raises(OSError, match="plug"):
+        w.kernel.settle(task, Success({}))
+    w.kernel.services = msgspec.structs.replace(w.services, trace=trace)
+    assert w.status(run) == before
+    assert w.kernel.settle(task, Success({})).accepted
+    w.work()
+    assert w.status(run).status == "completed"

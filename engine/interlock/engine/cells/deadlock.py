@@ -102,6 +102,8 @@ class Judge:
         Every other wait could come true before this one was added, so only a circle through its own
         run can hold it up.
         """
+        if thing[0] == "ticket" and all(other != run for other, _ in self._key(thing[1]).waiting):
+            return []  # granted or withdrawn meanwhile
         if not self.graph.awaited(run) and not self._own(run, thing):
             return []
         self._reach(thing)
@@ -232,7 +234,9 @@ class Judge:
             seen.add(thing)
             runs[thing[2] if thing[0] in ("hold", "ticket") else thing[1]] = None
             if thing[0] in ("ticket", "slot"):
-                line = self._lines[("key", thing[1]) if thing[0] == "ticket" else thing]
+                line = self._lines.get(("key", thing[1]) if thing[0] == "ticket" else thing)
+                if line is None:
+                    continue  # an earlier run of a queue that is being told already
                 ahead = [ticket for ticket, _ in line.waiting]
                 todo.extend(line.held)
                 todo.extend(ahead[: ahead.index(thing)] if thing in ahead else ())
