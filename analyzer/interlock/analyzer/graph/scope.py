@@ -314,7 +314,7 @@ class Scopes:
                     return Hidden("inside", step, owner=inner.owner)
             kind = inner.owner.kind
             if isinstance(kind, ForEach) and kind.as_field is not None and kind.as_name == name:
-                return Hidden("inside", None, owner=inner.owner)
+                return Hidden("root", owner=inner.owner)
         return None
 
     def meant(self, site: Site, path: tuple[str, ...]) -> tuple[str, ...]:

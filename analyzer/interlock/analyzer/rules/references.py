@@ -76,7 +76,9 @@ def _reference(unit: Unit, site: Site, use: Use, sink: Sink) -> None:
         _keyed(name, hidden, span, sink)
     else:
         home = "a section under a lease" if name == "lease" else "a `for_each`"
-        sink.add("IL202", span, f'"{name}" stands only inside {home}, and this place is in none.')
+        if hidden.owner is not None:
+            home = f'the items of "{hidden.owner.id}"'
+        sink.add("IL202", span, f'"{name}" stands only inside {home}, and this place is not.')
 
 
 def _later(unit: Unit, site: Site, name: str, hidden: Hidden, span: Span, sink: Sink) -> None:
