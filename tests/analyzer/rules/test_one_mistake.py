@@ -87,3 +87,27 @@ steps:
     params: {x: "{nowhere.json}"}
 """
     assert found(text) == [(3, "IL106", "get-it"), (8, "IL202", "nowhere")]
+
+
+def test_a_string_without_an_end_is_one_mistake() -> None:
+    text = """\
+workflow: w
+inputs: {n: integer}
+steps:
+  - {id: a, block: set, params: {x: "{'x}"}}
+  - {id: b, block: set, params: {x: "{inputs.n + 'x}"}}
+  - {id: c, block: set, params: {x: "{inputs.n"}}
+"""
+    assert [(line, code) for line, code, _ in found(text)] == [(4, "IL201"), (5, "IL201"), (6, "IL201")]
+
+
+def test_a_jump_template_of_bad_names_only_counts_as_no_jump() -> None:
+    text = """\
+workflow: w
+budget: {max_transitions: 9}
+steps:
+  - {id: a, block: set, params: {x: 1}}
+  - {id: b, block: set, params: {x: 1}, next: "{a.x > 1 ? 'nowhere' : 'never'}"}
+  - {id: c, block: set, params: {x: "{b.x}"}}
+"""
+    assert found(text) == [(5, "IL213", "'nowhere'"), (5, "IL213", "'never'")]

@@ -12,6 +12,7 @@ from typing import TypeVar
 
 import msgspec
 
+from interlock.analyzer.expressions import ast
 from interlock.analyzer.expressions.uses import string_literals
 from interlock.analyzer.model.nodes import (
     BlockCall,
@@ -23,6 +24,7 @@ from interlock.analyzer.model.nodes import (
     Workflow,
 )
 from interlock.analyzer.model.values import Template
+from interlock.analyzer.source.text import Span
 
 T = TypeVar("T")
 
@@ -91,7 +93,7 @@ class ListFlow:
             return (self.index[value],) if value in self.index else None
         return self._template_targets(value)
 
-    def _template_targets(self, template: Template) -> tuple[int, ...]:
+    def _template_targets(self, template: Template) -> tuple[int, ...] | None:
         words: list[str] = []
         for expression in template.expressions:
             if expression.tree is not None:
@@ -99,6 +101,8 @@ class ListFlow:
         targets = [END if word == "end" else self.index[word] for word in words if word == "end" or word in self.index]
         if targets:
             return tuple(dict.fromkeys(targets))
+        if any(True for _ in given_literals(template)):
+            return None
         return (*range(len(self.steps)), END)
 
     def _edges(self, number: int, step: Step) -> tuple[Edge, ...]:
@@ -261,6 +265,20 @@ def never_completes(step: Step) -> bool:
     """Whether a step can only fail: the block ``fail``."""
     kind = step.kind
     return isinstance(kind, BlockCall) and kind.block is not None and kind.block.value == "fail"
+
+
+def given_literals(template: Template) -> Iterator[tuple[str, Span]]:
+    """The string literals that a template of one expression may come out as, with their places."""
+    if not template.whole:
+        return
+    for expression in template.expressions:
+        open_nodes = [expression.tree] if expression.tree is not None else []
+        while open_nodes:
+            node = open_nodes.pop()
+            if isinstance(node, ast.Ternary):
+                open_nodes += (node.otherwise, node.then)
+            elif isinstance(node, ast.Literal) and isinstance(node.value, str):
+                yield node.value, expression.at(node.start, node.end)
 
 
 class Flow:

@@ -147,7 +147,8 @@ class ValueReader:
             tree = None
             if part.source.strip():
                 parsed = parse(part.source)
-                for problem in parsed.problems:
+                # What an expression without an end lacks besides is the same mistake.
+                for problem in parsed.problems if part.closed else ():
                     self._expression_problem(node, via, part.start, problem)
                 tree = None if parsed.problems else parsed.tree
             parts.append(Expression(part.source, tree, node, part.start, via))

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from interlock.analyzer.expressions import ast
 from interlock.analyzer.findings import Related, Sink
-from interlock.analyzer.graph.flow import ListFlow, never_completes
+from interlock.analyzer.graph.flow import ListFlow, given_literals, never_completes
 from interlock.analyzer.graph.program import Unit
 from interlock.analyzer.language.nearest import nearest
 from interlock.analyzer.model.nodes import Step
@@ -36,19 +35,10 @@ def _literal_targets(step: Step) -> Iterator[tuple[str, Span]]:
     if step.next is None:
         return
     value = step.next.value
-    if not isinstance(value, Template):
+    if isinstance(value, Template):
+        yield from given_literals(value)
+    else:
         yield value, step.next.span
-        return
-    if not value.whole:
-        return
-    for expression in value.expressions:
-        open_nodes = [expression.tree] if expression.tree is not None else []
-        while open_nodes:
-            node = open_nodes.pop()
-            if isinstance(node, ast.Ternary):
-                open_nodes += (node.otherwise, node.then)
-            elif isinstance(node, ast.Literal) and isinstance(node.value, str):
-                yield node.value, expression.at(node.start, node.end)
 
 
 def _elsewhere(unit: Unit, flow: ListFlow, target: str) -> str:
