@@ -18,6 +18,7 @@ from interlock.analyzer.expressions.uses import Use
 from interlock.analyzer.findings import Related, Sink
 from interlock.analyzer.graph.facts import Facts, implied, own_condition
 from interlock.analyzer.graph.program import Unit
+from interlock.analyzer.graph.results import STATUSES
 from interlock.analyzer.graph.sites import KEYS, Site
 from interlock.analyzer.model.nodes import BlockCall, Branches, ForEach, Section, Step
 
@@ -167,8 +168,8 @@ def _says_something(fact: Guard) -> bool:
 def _stands_for(step: Step, prefix: tuple[str, ...], fact: Guard) -> bool:
     """Whether a fact about another member says that the prefix is there.
 
-    For a lease that is ``acquired``, its ``fence`` or its ``output``; for a branch its ``status``
-    or its ``error``.
+    For a lease that is ``acquired``, its ``fence`` or its ``output``; for a branch its ``status``,
+    or that the other of its ``output`` and ``error`` is null.
     """
     kind = step.kind
     if isinstance(kind, Section) and fact.path[:1] == prefix[:1] and len(fact.path) == 2:
@@ -176,9 +177,11 @@ def _stands_for(step: Step, prefix: tuple[str, ...], fact: Guard) -> bool:
             return _is_true(fact)
         return fact.path[1] in ("fence", "output") and _says_something(fact)
     if isinstance(kind, Branches) and len(prefix) >= 4 and fact.path[:3] == prefix[:3] and len(fact.path) == 4:
+        # A completed branch has an output and no error, a failed one an error and no output.
+        there, other = ("failed", "output") if prefix[3] == "error" else ("completed", "error")
         if fact.path[3] == "status" and fact.kind == "equals":
-            return fact.value == ("failed" if fact.negated else "completed")
-        return fact.path[3] == "error" and not _says_something(fact) and fact.kind in ("not_null", "equals")
+            return fact.value in STATUSES and (fact.value == there) != fact.negated
+        return fact.path[3] == other and not _says_something(fact) and fact.kind in ("not_null", "equals")
     if isinstance(kind, ForEach) and fact.kind == "equals" and fact.path == (prefix[0], "succeeded"):
         return fact.negated == (fact.value == 0)
     return False
@@ -211,6 +214,9 @@ def _report_null(site: Site, use: Use, prefix: tuple[str, ...], step: Step | Non
     elif isinstance(step.kind, Section):
         why = f'the lease of "{step.id}" may not have been acquired, and "{path}" is null then'
         hint = f'Give this step the condition "{{{step.id}.acquired}}".'
+    elif isinstance(step.kind, Branches) and prefix[3:4] == ("error",):
+        why = f'the branch may have completed, and "{path}" is null then'
+        hint = f"Test it first: {'.'.join(prefix[:3])}.status == 'failed'."
     elif isinstance(step.kind, Branches):
         why = f'the branch may have failed (`on_error: collect`), and "{path}" is null then'
         hint = f"Test it first: {'.'.join(prefix[:3])}.status == 'completed'."
