@@ -37,6 +37,7 @@ format: $(STAMP)
 
 docs: $(STAMP)
 	$(BIN)/python -m interlock.server.cli.main rules --write docs/rules
+	$(BIN)/python docs/make_reference.py
 
 bench: $(STAMP)
 	$(BIN)/python benchmarks/check.py

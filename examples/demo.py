@@ -17,9 +17,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from server import Outside
-
 from interlock.engine.client import Engine
+from server import Outside
 
 HERE = Path(__file__).resolve().parent
 INTERLOCK = [sys.executable, "-m", "interlock.server.cli.main"]

@@ -169,3 +169,9 @@ def interlock(tmp_path: Path) -> Iterator[Shell]:
 def outside() -> Iterator[Any]:
     with server.Outside() as made:
         yield made
+
+
+@pytest.fixture
+def reference() -> Any:
+    """docs/make_reference.py as a module."""
+    return _load("make_reference", ROOT / "docs" / "make_reference.py")
