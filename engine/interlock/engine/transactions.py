@@ -25,6 +25,17 @@ if TYPE_CHECKING:
 _encode = msgspec.json.Encoder().encode
 _message = msgspec.json.Decoder(m.Message).decode
 
+
+class _Judgement(msgspec.Struct, frozen=True):
+    """A wait to be judged for deadlock, in its turn among the messages (``visit`` -1: as it stands)."""
+
+    account: str
+    run: str
+    thing: deadlock.Thing
+    path: str
+    visit: int
+
+
 class Transaction:
     """What a verb works with between BEGIN and COMMIT."""
 
@@ -36,8 +47,7 @@ class Transaction:
         self.touched: set[str] = set()
         self.now = 0.0
         self._claim = 0
-        self._queue: deque[m.Message] = deque()
-        self._judged: deque[tuple[str, str, deadlock.Thing, str, int]] = deque()
+        self._queue: deque[m.Message | _Judgement] = deque()
         self._worked = 0
         self._spilling = False
 
@@ -161,8 +171,7 @@ class Transaction:
             self.post(message)
         for path, wait in out.waits.items():
             if wait is not None:
-                thing = ("wait", run.id, path)
-                self._judged.append((run.account, run.id, thing, path, wait.visit))
+                self._judge_later(run.account, run.id, ("wait", run.id, path), path, wait.visit)
         for new in out.new_runs:
             self.start(new)
         if out.ended:
@@ -193,23 +202,37 @@ class Transaction:
         else:
             self._queue.append(message)
 
+    def _judge_later(self, account: str, run: str, thing: deadlock.Thing, path: str, visit: int) -> None:
+        """Judge a wait once the messages before it have been worked."""
+        judgement = _Judgement(account, run, thing, path, visit)
+        if self._spilling:
+            self._judge(judgement)
+        else:
+            self._queue.append(judgement)
+
     def drain(self) -> None:
-        """Work the messages and judge the waits that they have added."""
-        while self._queue or self._judged:
-            while self._queue:
-                if self._worked >= self.kernel.max_messages:
-                    self._spill()
-                    break
+        """Work the messages, and judge the waits that they have added, in order."""
+        while self._queue:
+            if self._worked >= self.kernel.max_messages:
+                self._spill()
+                return
+            next = self._queue.popleft()
+            if isinstance(next, _Judgement):
+                self._judge(next)
+            else:
                 self._worked += 1
-                self._deliver(self._queue.popleft())
-            if self._judged:
-                self._judge(*self._judged.popleft())
+                self._deliver(next)
 
     def _spill(self) -> None:
-        rows: list[tuple[Any, ...]] = [(_encode(message),) for message in self._queue]
+        """What does not fit waits in the inbox."""
+        left = list(self._queue)
         self._queue.clear()
         self._spilling = True
+        rows: list[tuple[Any, ...]] = [(_encode(each),) for each in left if not isinstance(each, _Judgement)]
         self.store.many("post", rows)
+        for each in left:
+            if isinstance(each, _Judgement):
+                self._judge(each)
 
     def _deliver(self, message: m.Message) -> None:
         if isinstance(message, m.ToKey):
@@ -228,16 +251,16 @@ class Transaction:
             self.post(posted)
         for ticket in out.waiting:
             thing = ("ticket", message.key, ticket.run)
-            self._judged.append((message.account, ticket.run, thing, ticket.path, ticket.visit))
+            self._judge(_Judgement(message.account, ticket.run, thing, ticket.path, ticket.visit))
         for run in out.upgraded:
             self._judge_again(message.account, run)
 
     def _judge_again(self, account: str, run: str) -> None:
         """A lease of the run lasts longer than before: an alternative of others may have gone."""
         for key, path, _, _ in self.store.all("tickets_of_run", run):
-            self._judged.append((account, run, ("ticket", key, run), path, -1))
+            self._judge_later(account, run, ("ticket", key, run), path, -1)
         for path, _ in self.store.all("waits_of", run):
-            self._judged.append((account, run, ("wait", run, path), path, -1))
+            self._judge_later(account, run, ("wait", run, path), path, -1)
 
     def _to_queue(self, message: m.ToQueue) -> None:
         queue = self.rows.queue(message.account, message.workflow)
@@ -247,12 +270,13 @@ class Transaction:
         for posted in out.messages:
             self.post(posted)
         for run in out.waiting:
-            self._judged.append((message.account, run, ("slot", run), "", 0))
+            self._judge(_Judgement(message.account, run, ("slot", run), "", 0))
 
     # --- deadlock ---
 
-    def _judge(self, account: str, run: str, thing: deadlock.Thing, path: str, visit: int) -> None:
+    def _judge(self, each: _Judgement) -> None:
         """Fail the wait if it could never come true."""
+        account, run, thing, path, visit = each.account, each.run, each.thing, each.path, each.visit
         if thing[0] == "slot":
             self._judge_parent(account, run)
             return

@@ -102,7 +102,7 @@ class Judge:
         Every other wait could come true before this one was added, so only a circle through its own
         run can hold it up.
         """
-        if thing[0] == "ticket" and all(other != run for other, _ in self._key(thing[1]).waiting):
+        if thing[0] == "ticket" and all(key != thing[1] for key, _ in self.graph.tickets(run)):
             return []  # granted or withdrawn meanwhile
         if not self.graph.awaited(run) and not self._own(run, thing):
             return []
@@ -186,6 +186,8 @@ class Judge:
     def _hold(self, key: str, run: str) -> Need:
         """A lease ends with its last hold: a section with its steps, a run's with the run."""
         places = self._key(key).holders.get(run, {})
+        if self.graph.terminal(run):
+            return Need()
         if "run" in places.values():
             return Need((("run", run),))
         every: list[Thing] = []
