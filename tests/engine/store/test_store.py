@@ -196,7 +196,6 @@ def _with_cipher(w: World, cipher: StoreCipher) -> Services:
 )
 def test_what_needs_durability_is_refused_before_anything_acts(steps: str, words: str) -> None:
     w = World(f"workflow: w\n{steps}", memory=True, watch=False)
-    w.kernel.durable = False
     with pytest.raises(CallerError, match="needs-store") as found:
         w.start("w")
     assert words in found.value.message
@@ -210,7 +209,6 @@ def test_the_rest_runs_in_memory_with_the_same_core() -> None:
         memory=True,
         watch=False,
     )
-    w.kernel.durable = False
     with pytest.raises(CallerError, match="needs-store"):
         w.start("w", key="mine")
     run = w.start("w")

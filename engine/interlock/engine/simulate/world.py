@@ -119,8 +119,6 @@ class World:
             trace=self._traced if watch else None,
         )
         self.kernel: SqliteKernel = open_kernel(self._url, self.services)
-        if path is None or not memory:
-            self.kernel.durable = True
         if watch:
             self.watch = Watch(self.kernel)
 

@@ -65,7 +65,7 @@ class SqliteStore:
         run(f"PRAGMA synchronous={synchronous}")
         run("PRAGMA temp_store=MEMORY")
         run("PRAGMA cache_size=-32000")
-        run("PRAGMA wal_autocheckpoint=2000")
+        run("PRAGMA wal_autocheckpoint=8000")
         if version < newest:
             self._migrate()
 
