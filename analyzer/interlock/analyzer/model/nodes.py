@@ -363,6 +363,8 @@ class Step(msgspec.Struct, frozen=True, eq=False):
     ``kind_name`` is the key that gives the kind (``block``, ``wait_for_agents``, …).  ``when`` is
     the condition wherever it stands; ``inner_when`` tells that it stands inside ``concurrency``.
     ``spare_when`` is the inner one of two conditions (IL315): it decides nothing, but it is judged.
+    ``strange`` tells that an unknown field stands in it that is near to none (IL103): what seems to
+    be missing may be that field.
     """
 
     id: str
@@ -379,6 +381,7 @@ class Step(msgspec.Struct, frozen=True, eq=False):
     next: Setting[str | Template] | None = None
     fields: dict[str, Span] = {}
     spare_when: Condition | None = None
+    strange: bool = False
 
     def inner(self) -> Iterator[tuple[str, StepList]]:
         """The step lists inside it, each with the name of its branch (empty elsewhere)."""

@@ -144,6 +144,7 @@ class StepReader(FieldReader):
             self._next(rows),
             rows.keys,
             spare,
+            rows.unknown,
         )
 
     def _bad_id(self, rows: Rows) -> None:

@@ -34,7 +34,7 @@ _TYPES: dict[str, str] = {
 def blocks(unit: Unit, sink: Sink) -> None:
     for step in unit.flow.steps():
         if isinstance(step.kind, BlockCall):
-            _call(unit, step.kind.block, step.kind.params, "params" in step.fields, sink)
+            _call(unit, step.kind.block, step.kind.params, step.strange or "params" in step.fields, sink)
         if step.compensate is not None:
             undo = step.compensate
             _call(unit, undo.block, undo.params, "params" in undo.fields, sink)
