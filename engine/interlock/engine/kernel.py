@@ -465,6 +465,7 @@ class SqliteKernel(Views):
             if row is None or row[1] != task.claim:
                 return
             self.store.run("unclaim_task", tx.now + delay, task.id)
+            reason = self.services.cipher.redact(reason, task.known_secrets)
             tx.add_event(task.run, "task.handed_back", task.path, task.visit, {"reason": reason})
             tx.event(task.run, m.HandedBack(task.path, task.visit, task.kind))
 
