@@ -83,6 +83,16 @@ class Shell:
     def __call__(self, *words: str) -> Done:
         return self.end(self.start(*words))
 
+    def line_of(self, process: subprocess.Popen[str], part: str) -> str:
+        """What a command wrote up to a line with this in it."""
+        assert process.stdout is not None
+        read = ""
+        for line in process.stdout:
+            read += line
+            if part in line:
+                return read
+        raise AssertionError(f"{part!r} never came: {read}")
+
     def dispatch(self, file: str, *words: str, **inputs: Any) -> str:
         """Put a run into the store; its id."""
         done = self("dispatch", file, *words, *given(inputs))

@@ -179,5 +179,5 @@ def _why(error: Exception, params: HttpParams) -> str:
         return f"{params.method} {url}: no connection within {CONNECT_SECONDS:g} seconds."
     if isinstance(error, ExceptionGroup):
         error = next((inner for inner in error.exceptions if isinstance(inner, Exception)), error)
-    detail = str(error) or type(error).__name__
+    detail = str(error).rstrip(".") or type(error).__name__
     return f"{params.method} {url} failed: {detail}."

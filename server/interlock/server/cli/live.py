@@ -43,7 +43,6 @@ class _Data(dict[str, str]):
 _WORDS = {
     "run.dispatched": "run {run} of {workflow}",
     "run.deduplicated": "this key was used before: run {run} goes on",
-    "run.queued": "queued: the slots of this workflow are taken",
     "run.stop_requested": "asked to stop",
     "run.retried": "retried",
     "run.completed": "completed",
@@ -145,11 +144,19 @@ class Lines(Silent):
         print(f"{'':9}  {text}", flush=True)
 
     def standing(self, status: RunStatus) -> None:
-        for position in status.positions:
-            for text in hints(status, position):
-                if text not in self._said:
-                    self._said.add(text)
-                    self.note(text)
+        texts = [text for position in status.positions for text in hints(status, position)]
+        for text in [*queued(status), *texts]:
+            if text not in self._said:
+                self._said.add(text)
+                self.note(text)
+
+
+def queued(status: RunStatus) -> list[str]:
+    """That a run waits to be admitted; every run is queued for a moment, which is no news."""
+    if status.queue is None:
+        return []
+    by = ", ".join(status.queue.blocked_by) or "nobody"
+    return [f"queued: the slots of {status.workflow} are held by {by}; place {status.queue.position} in line"]
 
 
 def hints(status: RunStatus, position: Position) -> list[str]:
@@ -179,17 +186,18 @@ class Live:
         self._steps: dict[str, tuple[str, str, float, float | None]] = {}
         self._title = ""
         self._status = "queued"
+        self._queued = ""
         self._waits: dict[str, str] = {}
         self._live = RichLive(console=console, refresh_per_second=8, get_renderable=self._picture, transient=False)
         self._live.start()
 
     def event(self, event: Event) -> None:
         text = sentence(event)
-        if event.kind in ("run.dispatched", "run.queued", "run.admitted"):
+        if event.kind in ("run.dispatched", "run.admitted"):
             self._title = text or self._title
         path = event.path
         if path is None:
-            if text is not None and event.kind not in ("run.dispatched", "run.queued"):
+            if text is not None and event.kind != "run.dispatched":
                 self.console.print(text, style="dim", highlight=False, markup=False)
             return
         _, _, began, _ = self._steps.get(path, ("", "", event.at, None))
@@ -212,6 +220,10 @@ class Live:
 
     def standing(self, status: RunStatus) -> None:
         self._status = status.status
+        for text in queued(status):
+            if text != self._queued:
+                self._queued = text
+                self.note(text)
         self._waits = {position.path: position.waits_on or "" for position in status.positions}
 
     def _picture(self) -> RenderableType:
