@@ -7,7 +7,18 @@ from typing import TYPE_CHECKING
 from lsprotocol import types as lsp
 
 from interlock.server.lsp import diagnostics
-from interlock.server.lsp.features import actions, calls, commands, completion, hints, hover, names, structure, tokens
+from interlock.server.lsp.features import (
+    actions,
+    calls,
+    commands,
+    completion,
+    hints,
+    hover,
+    names,
+    structure,
+    tokens,
+    workflows,
+)
 
 if TYPE_CHECKING:
     from interlock.server.lsp.server import Server
@@ -20,5 +31,5 @@ def register(server: Server) -> None:
         lsp.DiagnosticOptions(inter_file_dependencies=True, workspace_diagnostics=True, identifier="interlock"),
     )
     server.on(lsp.WORKSPACE_DIAGNOSTIC, diagnostics.workspace)
-    for feature in (hover, completion, names, structure, tokens, hints, calls, actions, commands):
+    for feature in (hover, completion, names, structure, tokens, hints, calls, actions, commands, workflows):
         feature.register(server)

@@ -1,0 +1,82 @@
+"""The command that says which workflows a file holds and what a run of each has to be given.
+
+For clients that start runs: they learn the inputs, secrets and blocks here and need not read YAML.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from interlock.analyzer.graph.program import Unit
+from interlock.analyzer.model.nodes import BlockCall, Input, Workflow, walk
+from interlock.analyzer.model.values import plain
+from interlock.analyzer.query.outline import calls_in
+from interlock.server.lsp.convert import span_range
+from interlock.server.lsp.index import View
+
+if TYPE_CHECKING:
+    from interlock.server.lsp.server import Server
+
+WORKFLOWS = "interlock.workflows"
+
+
+def register(server: Server) -> None:
+    server.on_command(WORKFLOWS, workflows)
+
+
+def workflows(server: Server, arguments: Sequence[Any]) -> list[dict[str, object]] | None:
+    """Argument: the document's URI.  One object for each named workflow with steps; None for other files.
+
+    ``secrets`` and ``blocks`` are those of the workflow and of all that it can start, sorted; ``range`` is
+    that of its name, in the client's positions.
+    """
+    view = server.view(arguments[0]) if arguments and isinstance(arguments[0], str) else None
+    if view is None:
+        return None
+    return [_described(view, unit) for unit in view.units() if unit.name and unit.workflow.steps is not None]
+
+
+def _described(view: View, unit: Unit) -> dict[str, object]:
+    name = unit.workflow.name
+    closure = _closure(view, unit)
+    return {
+        "name": unit.name,
+        "range": span_range(view.lines, name.span if name is not None else unit.workflow.span),
+        "inputs": [_input(one) for one in unit.workflow.inputs.values()],
+        "secrets": sorted({secret.name for each in closure for secret in each.workflow.secrets}),
+        "blocks": sorted({block for each in closure for block in _blocks(each.workflow)}),
+    }
+
+
+def _input(one: Input) -> dict[str, object]:
+    row: dict[str, object] = {"name": one.name, "type": one.type, "secret": one.secret, "required": one.required}
+    if one.default is not None:
+        row["default"] = plain(one.default.value)
+    if one.enum is not None:
+        row["enum"] = plain(one.enum.value)
+    return row
+
+
+def _closure(view: View, unit: Unit) -> list[Unit]:
+    """The workflow and those that a run of it can start, at any depth."""
+    found = {id(unit): unit}
+    waiting = [unit]
+    while waiting:
+        for _, name, _, _ in calls_in(waiting.pop().workflow):
+            child = view.program.by_name.get(name)
+            if child is not None and id(child) not in found:
+                found[id(child)] = child
+                waiting.append(child)
+    return list(found.values())
+
+
+def _blocks(workflow: Workflow) -> set[str]:
+    names: set[str] = set()
+    for steps in (workflow.steps, workflow.on_cancel, workflow.on_deadline):
+        for step in walk(steps):
+            if isinstance(step.kind, BlockCall) and step.kind.block is not None:
+                names.add(step.kind.block.value)
+            if step.compensate is not None and step.compensate.block is not None:
+                names.add(step.compensate.block.value)
+    return names
