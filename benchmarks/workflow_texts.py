@@ -155,3 +155,25 @@ def workspace_texts(files: int, lines: int) -> dict[str, str]:
         f"team{number % 10}/flow{number}.workflow.yaml": workflow_text(size, number)
         for number, size in enumerate(sizes)
     }
+
+
+def github_text(lines: int, seed: int = 0) -> str:
+    """A GitHub Actions workflow of ``lines`` lines, for a peer that reads nothing else."""
+    parts = [f"name: bench {seed}\non: push\npermissions: {{}}\njobs:\n"]
+    left, job = lines - 4, 0
+    while left >= 9:
+        job += 1
+        head = f"  job_{job}:\n    runs-on: ubuntu-24.04\n    timeout-minutes: {job % 50 + 1}\n    steps:\n"
+        parts.append(head)
+        left -= 4
+        for step in range(min(30, left // 5)):
+            parts.append(
+                f"      - name: step {step}\n"
+                f"        if: github.ref == 'refs/heads/{seed}'\n"
+                "        env:\n"
+                f"          TAG: ${{{{ github.sha }}}}-{job}-{step}\n"
+                '        run: echo "$TAG"\n'
+            )
+            left -= 5
+    parts.extend(f"# note {rest}\n" for rest in range(left))
+    return "".join(parts)
