@@ -111,3 +111,39 @@ steps:
   - {id: c, block: set, params: {x: "{b.x}"}}
 """
     assert found(text) == [(5, "IL213", "'nowhere'"), (5, "IL213", "'never'")]
+
+
+def test_an_input_that_is_read_with_a_slip_is_read() -> None:
+    text = """\
+workflow: w
+inputs: {season: string, colour: string, spare: string}
+steps:
+  - {id: a, block: set, params: {x: "{inptus.season}", y: "{inputs.colur}"}}
+"""
+    assert found(text) == [(2, "IL210", "spare"), (4, "IL202", "inptus"), (4, "IL205", "colur")]
+
+
+def test_what_the_steps_of_an_empty_list_would_give_is_no_second_mistake() -> None:
+    text = """\
+workflow: w
+steps:
+  - id: a
+    for_each: {items: [1], steps: [], outputs: {y: "{fetch.json}"}}
+  - id: b
+    concurrency: {branches: {x: {steps: [], outputs: {y: "{fetch.json}"}}}}
+  - id: c
+    concurrency: {resource: k, steps: [], outputs: {y: "{fetch.json}"}}
+  - id: d
+    concurrency: {resource: k, lifetime: run, steps: [], outputs: {y: "{fetch.json}"}}
+  - id: e
+    block: set
+    params: {x: "{a.succeeded}", y: "{b.branches.x.output.y}"}
+outputs: {z: "{fetch.json}"}
+"""
+    assert found(text) == [
+        (4, "IL113", "[]"),
+        (6, "IL309", "x"),
+        (8, "IL308", "concurrency"),
+        (10, "IL202", "fetch"),
+        (14, "IL202", "fetch"),
+    ]

@@ -106,13 +106,14 @@ class SiteScope:
     around it, the roots.
     """
 
-    __slots__ = ("at", "flow", "own", "scopes")
+    __slots__ = ("at", "flow", "open", "own", "scopes")
 
-    def __init__(self, scopes: Scopes, flow: ListFlow | None, at: int, own: Step | None) -> None:
+    def __init__(self, scopes: Scopes, flow: ListFlow | None, at: int, own: Step | None, open: bool = False) -> None:
         self.scopes = scopes
         self.flow = flow
         self.at = at
         self.own = own
+        self.open = open
 
     def _visible(self) -> tuple[ListFlow | None, int]:
         """The innermost list whose steps can be seen: handlers see none, not even their own (4)."""
@@ -139,7 +140,8 @@ class SiteScope:
             flow = flow.parent
         if self.flow is not None and name in scopes.unit.workflow.broken_ids:
             return Named(DYN)
-        return scopes.roots.get(name)
+        found = scopes.roots.get(name)
+        return Named(DYN) if found is None and self.open else found
 
     def _in_handler(self) -> bool:
         return self.flow is not None and self.flow.role == "handler"
@@ -212,7 +214,7 @@ class Scopes:
 
     def at(self, site: Site) -> SiteScope:
         """The names that stand at a site."""
-        return SiteScope(self, site.flow, site.at, site.step if site.own else None)
+        return SiteScope(self, site.flow, site.at, site.step if site.own else None, site.open)
 
     def writers(self, flow: ListFlow) -> dict[str, list[int]]:
         """The steps of a list by the name under which they write."""

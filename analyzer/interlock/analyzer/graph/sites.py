@@ -64,7 +64,8 @@ class Site(msgspec.Struct, frozen=True, eq=False):
     ``at`` (the number of steps: at the end of the list); ``flow`` is None where no step's result
     can be seen.  ``own`` sites see their own step's result too.  ``path`` leads from the field to
     the leaf, ``whole`` tells that the leaf is this expression alone, ``text`` that the value is
-    written as text here.  ``key`` is the field's key.
+    written as text here.  ``key`` is the field's key.  ``open`` tells that steps are missing here, which
+    was reported: any name may be meant for one of them.
     """
 
     expression: Expression
@@ -78,12 +79,14 @@ class Site(msgspec.Struct, frozen=True, eq=False):
     text: bool
     path: tuple[str | int, ...]
     key: Span
+    open: bool = False
 
 
 class _Where(msgspec.Struct, frozen=True):
     step: Step | None
     flow: ListFlow | None
     at: int
+    open: bool = False
 
 
 def leaf_paths(value: Value, path: tuple[str | int, ...] = ()) -> Iterator[tuple[tuple[str | int, ...], Value]]:
@@ -149,17 +152,19 @@ def _kind(step: Step, flow: Flow, where: _Where) -> Iterator[Site]:
     elif isinstance(kind, Section):
         yield from _value(kind.resource, "resource", where)
         if kind.outputs is not None:
-            yield from _value(kind.outputs, "outputs", _end(step, flow, 0, where))
+            end = _end(step, flow, 0, where)
+            lacks = kind.empty and kind.lifetime != "run"
+            yield from _value(kind.outputs, "outputs", _without_steps(end) if lacks else end)
     elif isinstance(kind, Branches):
         number = 0
         for branch in kind.branches:
-            inner = _end(step, flow, number, where) if branch.steps is not None else where
+            inner = _end(step, flow, number, where) if branch.steps is not None else _without_steps(where)
             if branch.steps is not None:
                 number += 1
             yield from _value(branch.outputs, "outputs", inner)
     elif isinstance(kind, ForEach):
         yield from _value(kind.items, "items", where)
-        yield from _value(kind.outputs, "outputs", _end(step, flow, 0, where))
+        yield from _value(kind.outputs, "outputs", _end(step, flow, 0, _without_steps(where)))
     elif isinstance(kind, RunWorkflow):
         yield from _value(kind.inputs, "inputs", where)
     elif isinstance(kind, StartWorkflows):
@@ -170,6 +175,10 @@ def _kind(step: Step, flow: Flow, where: _Where) -> Iterator[Site]:
         yield from _value(kind.match, "match", where)
     elif isinstance(kind, Delay):
         yield from _value(kind.until, "until", where)
+
+
+def _without_steps(where: _Where) -> _Where:
+    return _Where(where.step, where.flow, where.at, True)
 
 
 def _end(step: Step, flow: Flow, number: int, where: _Where) -> _Where:
@@ -213,4 +222,5 @@ def _template(
             text,
             path,
             key,
+            where.open,
         )

@@ -212,9 +212,17 @@ def unused_inputs(unit: Unit, sink: Sink) -> None:
             if child is None:
                 return
             used.update(child.workflow.inputs)
-    for name, declared in workflow.inputs.items():
-        if name not in used:
-            sink.add("IL210", declared.key, f'The input "{name}" is read by nothing.', "Use it, or remove it.")
+    unread = [declared for name, declared in workflow.inputs.items() if name not in used]
+    meant = _meant_inputs(unit) if unread else frozenset()
+    for declared in unread:
+        if declared.name not in meant:
+            sink.add("IL210", declared.key, f'The input "{declared.name}" is read by nothing.', "Use it, or remove it.")
+
+
+def _meant_inputs(unit: Unit) -> frozenset[str]:
+    """The inputs that are read with a slip, in ``inputs`` or in their own name: those were reported."""
+    paths = (unit.scopes.meant(site, use.path) for site in unit.sites for use in unit.uses(site.expression))
+    return frozenset(path[1] for path in paths if path[0] == "inputs" and len(path) > 1)
 
 
 def workflow_names(program: Program, sink: Sink) -> None:
