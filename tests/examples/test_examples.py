@@ -453,7 +453,8 @@ def test_of_two_runs_that_would_wait_for_each_other_one_is_refused_and_the_other
     assert sorted(end["status"] for end in ends) == ["completed", "failed"]
     refused, other = sorted(ends, key=lambda end: end["status"], reverse=True)
     assert refused["error"]["code"] == "deadlock"
-    assert f'this run and "{other["run"]}" wait for each other' in refused["error"]["message"]
+    story = f'this run ("{refused["run"]}") and "{other["run"]}" wait for each other'
+    assert story in refused["error"]["message"]
 
 
 def test_a_broken_definition_is_refused_before_anything_is_stored(interlock: Any) -> None:

@@ -273,6 +273,6 @@ def sentence(run: str, what: str, runs: list[str]) -> str:
     """What the step that closes the circle fails with."""
     others = [each for each in runs if each != run]
     if not others:
-        return f"{what} could never be granted: it waits for its own run."
+        return f'{what} could never be granted: this run ("{run}") waits for itself.'
     named = ", ".join(f'"{each}"' for each in others)
-    return f"{what} could never be granted: this run and {named} wait for each other."
+    return f'{what} could never be granted: this run ("{run}") and {named} wait for each other.'
