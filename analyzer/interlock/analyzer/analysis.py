@@ -14,7 +14,7 @@ from interlock.analyzer.findings import Finding, Related, Sink, sentence
 from interlock.analyzer.graph.program import Program, Unit
 from interlock.analyzer.language.blocks import BUILT_IN, BlockSpec
 from interlock.analyzer.model.nodes import Workflow
-from interlock.analyzer.model.read import read_document
+from interlock.analyzer.model.read import ReadSteps, read_document
 from interlock.analyzer.rules.catalog import RULES, WORKSPACE_ERRORS
 from interlock.analyzer.rules.registry import unit_rules, workspace_rules
 from interlock.analyzer.rules.suppress import apply_suppressions
@@ -27,7 +27,7 @@ from interlock.analyzer.syntax.parse import parse_tree
 class FileModel:
     """One file: its tree, its workflows, and what is wrong with its syntax and form."""
 
-    def __init__(self, source: SourceText, tree: Tree) -> None:
+    def __init__(self, source: SourceText, tree: Tree, before: FileModel | None = None) -> None:
         self.source = source
         self.tree = tree
         self.workflows: list[Workflow] = []
@@ -41,8 +41,9 @@ class FileModel:
             )
             for problem in tree.problems
         ]
+        self.steps: ReadSteps = ReadSteps(before.steps if before is not None else None)
         for document in tree.documents:
-            workflow, found = read_document(document)
+            workflow, found = read_document(document, self.steps)
             self.findings.extend(found)
             if workflow is not None:
                 self.workflows.append(workflow)
@@ -68,7 +69,7 @@ def _nothing(tree: Tree) -> Finding:
 
 def read_file(source: SourceText, previous: FileModel | None = None) -> FileModel:
     """Reads one file.  With ``previous``, what its text has in common with it is not parsed again."""
-    return FileModel(source, parse_tree(source, previous.tree if previous is not None else None))
+    return FileModel(source, parse_tree(source, previous.tree if previous is not None else None), previous)
 
 
 def judge(files: Sequence[FileModel], blocks: Mapping[str, BlockSpec] | None = None) -> list[Finding]:

@@ -5,6 +5,8 @@ A finding carries no severity: the catalogue gives it, and the configuration may
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import msgspec
 
 from interlock.analyzer.source.text import Span
@@ -91,8 +93,16 @@ class Sink:
             span = Span(span.piece, span.start, span.end)
         self._found.append(Finding(code, span, message, hint, related, fix))
 
-    def extend(self, findings: list[Finding]) -> None:
+    def extend(self, findings: Iterable[Finding]) -> None:
         self._found.extend(findings)
+
+    def mark(self) -> int:
+        """A place in what was found, for ``since``."""
+        return len(self._found)
+
+    def since(self, mark: int) -> tuple[Finding, ...]:
+        """What was found after a mark, as it was found."""
+        return tuple(self._found[mark:])
 
     def findings(self) -> list[Finding]:
         return settle_places(self._found)

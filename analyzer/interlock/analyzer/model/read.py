@@ -4,25 +4,55 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
+
 from interlock.analyzer.findings import Finding, Sink
 from interlock.analyzer.language.fields import Field
 from interlock.analyzer.language.table import BUDGET, INPUT, INPUT_TYPES, RUN_CONCURRENCY, SHAPES, WORKFLOW
-from interlock.analyzer.model.nodes import Budget, Input, RunConcurrency, Secret, Workflow
+from interlock.analyzer.model.nodes import Budget, Input, RunConcurrency, Secret, Step, Workflow
 from interlock.analyzer.model.read_fields import Rows
 from interlock.analyzer.model.read_steps import StepReader
 from interlock.analyzer.model.read_values import Found
 from interlock.analyzer.model.values import ListValue, Literal, MapValue, Setting, Value, plain
 from interlock.analyzer.source.text import Span
-from interlock.analyzer.syntax.nodes import Document, Mapping, Scalar, Sequence
+from interlock.analyzer.syntax.nodes import Alias, Document, Mapping, Node, Scalar, Sequence
 
 
-def read_document(document: Document) -> tuple[Workflow | None, list[Finding]]:
+class ReadStep(msgspec.Struct, frozen=True, eq=False):
+    """What one step at the top gave: the same again as long as its node is the same.
+
+    ``broken`` is whether the document was broken then; ``bad_ids`` are the ids in it that are no names.
+    """
+
+    step: Step | None
+    findings: tuple[Finding, ...]
+    broken: bool
+    bad_ids: tuple[str, ...]
+
+    @property
+    def settled(self) -> bool:
+        """Whether nothing in it speaks of the line it stands on, as an id that a fix makes up does."""
+        return not any(one.code == "IL104" and one.fix is not None for one in self.findings)
+
+
+class ReadSteps:
+    """The steps of a file's lists at the top by their nodes: those of the reading before, and of this one."""
+
+    __slots__ = ("before", "now")
+
+    def __init__(self, before: ReadSteps | None = None) -> None:
+        self.before: dict[Node, ReadStep] = before.now if before is not None else {}
+        self.now: dict[Node, ReadStep] = {}
+
+
+def read_document(document: Document, memory: ReadSteps | None = None) -> tuple[Workflow | None, list[Finding]]:
     """The workflow of a document, and what is wrong with its form.
 
-    The workflow is None where the document is no mapping at all.
+    The workflow is None where the document is no mapping at all.  With a ``memory``, steps whose nodes
+    are still those of the reading before keep their objects.
     """
     sink = Sink()
-    workflow = _WorkflowReader(sink).workflow(document)
+    workflow = _WorkflowReader(sink, memory or ReadSteps()).workflow(document)
     return workflow, sink.findings()
 
 
@@ -53,6 +83,28 @@ def _torn(document: Document, rows: Rows, name: str) -> bool:
 
 
 class _WorkflowReader(StepReader):
+    def __init__(self, sink: Sink, memory: ReadSteps) -> None:
+        super().__init__(sink)
+        self._memory = memory
+        self._inside = False
+
+    def step(self, node: Node, via: Span | None) -> Step | None:
+        """A step; what is inside of one, or behind an alias, is not remembered by itself."""
+        if self._inside or via is not None or isinstance(node, Alias):
+            return super().step(node, via)
+        known = self._memory.before.get(node)
+        if known is None or known.broken != self.broken or not known.settled:
+            mark, ids = self.sink.mark(), len(self.bad_ids)
+            self._inside = True
+            step = super().step(node, via)
+            self._inside = False
+            known = ReadStep(step, self.sink.since(mark), self.broken, tuple(self.bad_ids[ids:]))
+        else:
+            self.sink.extend(known.findings)
+            self.bad_ids += known.bad_ids
+        self._memory.now[node] = known
+        return known.step
+
     inputs_open = False
 
     def workflow(self, document: Document) -> Workflow | None:
