@@ -1,0 +1,204 @@
+"""How fast the language server answers: edits to diagnostics, hover, completion, indexing, memory.
+
+Drives ``interlock lsp`` over standard input and output as an editor does, with edits of several kinds, and
+prints percentiles.  ``--peers`` runs zizmor and yaml-language-server, where they are installed, on files of
+the same sizes in the same run; they know other languages, so only the order of magnitude is compared.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import shutil
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).parent
+sys.path[:0] = [str(HERE), str(HERE.parent / "tests" / "server" / "lsp")]
+
+from client import Client, edit  # noqa: E402
+from workflow_texts import workflow_text, workspace_texts  # noqa: E402
+
+PEERS = {
+    "zizmor": ["zizmor", "--lsp"],
+    "yaml-language-server": ["yaml-language-server", "--stdio"],
+}
+
+
+def place(text: str, offset: int) -> tuple[int, int]:
+    return text.count("\n", 0, offset), offset - (text.rfind("\n", 0, offset) + 1)
+
+
+class Editor:
+    """One open document, and the time from an edit to its diagnostics."""
+
+    def __init__(self, client: Client, uri: str, text: str) -> None:
+        self.client, self.uri, self.text = client, uri, text
+        client.open(uri, text)
+        client.diagnostics(uri)
+
+    def change(self, start: int, end: int, new: str) -> float:
+        first, last = place(self.text, start), place(self.text, end)
+        self.text = self.text[:start] + new + self.text[end:]
+        begin = time.perf_counter()
+        self.client.change(self.uri, edit(first, last, new))
+        self.client.diagnostics(self.uri)
+        return (time.perf_counter() - begin) * 1000
+
+    def ask(self, method: str, offset: int) -> float:
+        line, character = place(self.text, offset)
+        begin = time.perf_counter()
+        self.client.request(f"textDocument/{method}", self.client.at(self.uri, line, character))
+        return (time.perf_counter() - begin) * 1000
+
+
+def letters(editor: Editor, chance: random.Random) -> Iterator[float]:
+    """A word typed into an address, letter by letter, and taken out again."""
+    at = editor.text.index("/items/", chance.randrange(len(editor.text) // 2)) + 7
+    for number, letter in enumerate("abcdef"):
+        yield editor.change(at + number, at + number, letter)
+    for number in reversed(range(6)):
+        yield editor.change(at + number, at + number + 1, "")
+
+
+def comments(editor: Editor, chance: random.Random) -> Iterator[float]:
+    """A comment in a line of its own."""
+    at = editor.text.index("\n  - id: ", chance.randrange(len(editor.text) // 2))
+    yield editor.change(at, at, "\n  # note")
+    yield editor.change(at, at + 9, "")
+
+
+def names(editor: Editor, chance: random.Random) -> Iterator[float]:
+    """The id of a step, which others read: what they say changes with it."""
+    at = editor.text.index("- id: call_", chance.randrange(len(editor.text) // 2)) + 11
+    yield editor.change(at, at, "x")
+    yield editor.change(at, at + 1, "")
+
+
+def breaks(editor: Editor, chance: random.Random) -> Iterator[float]:
+    """A quote typed, and closed: in between the step is no YAML."""
+    at = editor.text.index("block: set", chance.randrange(len(editor.text) // 2)) + 7
+    yield editor.change(at, at, '"')
+    yield editor.change(at, at + 1, "")
+
+
+EDITS: dict[str, Callable[[Editor, random.Random], Iterator[float]]] = {
+    "letters in a text": letters,
+    "a comment": comments,
+    "a name that others read": names,
+    "a quote that breaks a step": breaks,
+}
+
+
+def row(name: str, times: list[float]) -> None:
+    times.sort()
+    half = statistics.median(times)
+    most = times[min(len(times) - 1, int(len(times) * 0.95))]
+    print(f"  {name:<34} {len(times):5}  p50 {half:8.1f} ms  p95 {most:8.1f} ms  max {times[-1]:8.1f} ms")
+
+
+def rounds_for(lines: int) -> int:
+    return 12 if lines <= 2000 else 4
+
+
+def measure(lines: int) -> None:
+    print(f"interlock lsp, {lines:,} lines")
+    client = Client()
+    client.initialize()
+    chance = random.Random(5)
+    editor = Editor(client, "file:///nowhere/bench.workflow.yaml", workflow_text(lines, seed=1))
+    for name, edits in EDITS.items():
+        row(name, [one for _ in range(rounds_for(lines)) for one in edits(editor, chance)])
+    for method in ("hover", "completion"):
+        times = []
+        for _ in range(20):
+            at = editor.text.index("{inputs.", chance.randrange(len(editor.text) // 2)) + 8
+            editor.change(at, at, "")
+            times.append(editor.ask(method, at))
+        row(method, times)
+    client.close()
+
+
+def memory(process: int) -> float | None:
+    """Resident memory in MiB, where the system tells."""
+    try:
+        for line in Path(f"/proc/{process}/status").read_text().splitlines():
+            if line.startswith("VmRSS:"):
+                return int(line.split()[1]) / 1024
+    except OSError:
+        return None
+    return None
+
+
+def index(files: int, lines: int) -> None:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        for path, text in workspace_texts(files, lines).items():
+            (folder / path).parent.mkdir(exist_ok=True)
+            (folder / path).write_text(text)
+        client = Client()
+        begin = time.perf_counter()
+        client.initialize(folder)
+        done: Any = lambda: [n for m, n in client.notes if m == "$/progress" and n["value"]["kind"] == "end"]  # noqa: E731
+        client.wait(done, "the index", 600)
+        took = time.perf_counter() - begin
+        used = memory(client.process.pid)
+        print(f"workspace of {files} files, {lines:,} lines: indexed in {took:.1f} s, memory {used or 0:.0f} MiB")
+        client.close()
+
+
+def peer(name: str, command: list[str], lines: int) -> None:
+    """A peer's time from an edit to diagnostics, on a file of its own language."""
+    if shutil.which(command[0]) is None:
+        print(f"  {name}: not installed")
+        return
+    step = "      - name: step {n}\n        run: echo ${{{{ github.event.issue.title }}}}\n"
+    text = "on: push\njobs:\n  a:\n    runs-on: ubuntu-latest\n    steps:\n"
+    text += "".join(step.format(n=n) for n in range((lines - 5) // 2))
+    client = Client(command)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / ".github" / "workflows" / "a.yml"
+        path.parent.mkdir(parents=True)
+        path.write_text(text)
+        client.initialize(Path(folder))
+        client.open(path.as_uri(), text)
+        client.wait(lambda: client.published.get(path.as_uri()), name)
+        times = []
+        for number in range(8):
+            at = text.index("name: step", len(text) // 2) + 6
+            before = len(client.published[path.as_uri()])
+            start = place(text, at)
+            begin = time.perf_counter()
+            client.change(
+                path.as_uri(), edit(start, start, "x") if number % 2 == 0 else edit(start, (start[0], start[1] + 1), "")
+            )
+            client.wait(lambda: len(client.published[path.as_uri()]) > before, name)  # noqa: B023
+            times.append((time.perf_counter() - begin) * 1000)
+        row(f"{name}, {lines:,} lines", times)
+    client.process.kill()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--lines", type=int, nargs="*", default=[1000, 20_000])
+    parser.add_argument("--files", type=int, default=500)
+    parser.add_argument("--peers", action="store_true")
+    options = parser.parse_args()
+    print(f"Python {sys.version.split()[0]}, {os.cpu_count()} processors, load {os.getloadavg()[0]:.1f}")
+    for lines in options.lines:
+        measure(lines)
+    if options.files:
+        index(options.files, options.files * 156)
+    for name, command in PEERS.items() if options.peers else ():
+        for lines in options.lines:
+            peer(name, command, lines)
+
+
+if __name__ == "__main__":
+    main()
