@@ -397,7 +397,11 @@ class Checker:
         if near is not None:
             hint = f'did you mean "{near}"?'
             if other.quote and near.isprintable() and not set(near) & set("\\'\"`"):
-                fix = (other.start, other.end, f"{other.quote}{near}{other.quote}")
+                if other.end - other.start == len(str(other.value)) + 2:
+                    # Only the word: the quotes around it may be written twice in the file.
+                    fix = (other.start + 1, other.end - 1, near)
+                else:
+                    fix = (other.start, other.end, f"{other.quote}{near}{other.quote}")
         self.report("IL215", other.start, other.end, message, hint, fix)
 
     # -- calls and macros --------------------------------------------------------------------------
