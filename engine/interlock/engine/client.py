@@ -27,7 +27,7 @@ import msgspec
 from interlock.analyzer.source.text import SourceText
 from interlock.engine.blocks.registry import Registry
 from interlock.engine.errors import CallerError
-from interlock.engine.host import DEFAULT_STORE, SecretSource, open_store
+from interlock.engine.host import DEFAULT_STORE, SecretSource, open_store, services_of
 from interlock.engine.ports import (
     AdmissionInfo,
     Definition,
@@ -37,12 +37,14 @@ from interlock.engine.ports import (
     Export,
     Json,
     LeaseInfo,
+    Replayed,
     RunRow,
     RunStatus,
     SignalReceipt,
     Stats,
 )
 from interlock.engine.project import Project, read_text_of
+from interlock.engine.secrets import StoreCipher
 from interlock.engine.worker import LogLine, Worker
 
 Given = ParamSpec("Given")
@@ -367,6 +369,19 @@ class Engine:
         """A run with its definition and events, secrets hidden."""
         return self.kernel.export(run)
 
+    def replay(self, run: str, *, any_version: bool = False) -> Replayed:
+        """Decide a stored run again from its journal: does it come out the same, or where not?
+
+        Code: unknown-run.  A run of another version is only decided again with ``any_version``.
+
+        >>> with Engine.open("memory:") as engine:
+        ...     engine.define("workflow: hello\\nsteps: [{id: a, block: set}]")
+        ...     engine.replay(engine.run("hello").run).same
+        ('hello',)
+        True
+        """
+        return self.kernel.replay(run, any_version=any_version)
+
     def prune(self, older_than: float) -> int:
         """Remove runs that ended more than so many seconds ago; how many they were.
 
@@ -377,6 +392,14 @@ class Engine:
         while gone := self.kernel.prune(limit):
             removed += gone
         return removed
+
+
+def replay_export(data: bytes, *, any_version: bool = False) -> Replayed:
+    """What `Engine.replay` does, for the JSON of an export; needs no store.  Code: bad-payload."""
+    from interlock.engine.replay import read_export, replay
+
+    services = services_of(Registry(), StoreCipher(None, environment={}, temporary=True))
+    return replay(read_export(data), services, any_version=any_version)
 
 
 def waited(waits_on: str | None) -> tuple[str, ...]:
@@ -509,6 +532,10 @@ class AsyncEngine:
     async def export(self, run: str) -> Export:
         """See `Engine.export`."""
         return await self.call(self.sync.export, run)
+
+    async def replay(self, run: str, *, any_version: bool = False) -> Replayed:
+        """See `Engine.replay`."""
+        return await self.call(self.sync.replay, run, any_version=any_version)
 
     async def prune(self, older_than: float) -> int:
         """See `Engine.prune`."""

@@ -84,7 +84,12 @@ def open_store(
                 raise CallerError("unknown-run", f'There is no store at "{path}" yet.')
             _make_folder(path)
     cipher = StoreCipher(f"{path}.key" if path is not None else None, secrets=secrets, temporary=path is None)
-    services = Services(
+    return open_kernel(url, services_of(registry, cipher, synchronous)), cipher
+
+
+def services_of(registry: Registry, cipher: StoreCipher, synchronous: str = "FULL") -> Services:
+    """What a kernel of this process is given."""
+    return Services(
         evaluator=TemplateEvaluator(),
         blocks=registry,
         clock=SystemClock(),
@@ -93,7 +98,6 @@ def open_store(
         load=load_definition,
         synchronous="NORMAL" if synchronous == "NORMAL" else "FULL",
     )
-    return open_kernel(url, services), cipher
 
 
 def _make_folder(path: str) -> None:

@@ -157,6 +157,7 @@ class SqliteKernel(Views):
             except BaseException:
                 for run in tx.touched:
                     self.cells.pop(run, None)
+                self.rows.forget()
                 raise
 
     @property
@@ -514,7 +515,7 @@ class SqliteKernel(Views):
             old = [run for (run,) in self.store.all("old_runs", older_than, limit)]
             for run in old:
                 self.cells.pop(run, None)
-                for part in ("frames", "vals", "comps", "signals", "events"):
+                for part in ("frames", "vals", "comps", "signals", "events", "journal"):
                     self.store.run(f"drop_run_{part}", run)
                 self.store.run("drop_run", run)
             return len(old)

@@ -330,14 +330,71 @@ class Stats(msgspec.Struct, frozen=True):
     workers: int
 
 
+class JournalEntry(msgspec.Struct, frozen=True):
+    """What one turn of a run was given: its event, and what it asked with the answers.
+
+    ``turn`` counts from 1; ``version`` is the release that decided it; ``costs`` are what blocks cost
+    where they do not cost 1.
+    """
+
+    turn: int
+    version: str
+    at: float
+    event: dict[str, Json]
+    answers: list[tuple[str, Json]] = []
+    costs: dict[str, int] = {}
+
+
 class Export(msgspec.Struct, frozen=True):
-    """A run with its definitions and log as JSON-able data, secrets redacted."""
+    """A run with its definitions, log and journal as JSON-able data, secrets redacted.
+
+    ``hidden`` tells that something in the inputs or the journal is redacted, so that a replay of the
+    export may find a difference where there is none; ``cut`` that the journal became too long, and what
+    came after was not kept.
+    """
 
     format: int
     definition: Json
     closure: dict[str, Json]
     status: RunStatus
     events: tuple[Event, ...]
+    journal: tuple[JournalEntry, ...] = ()
+    hidden: bool = False
+    cut: bool = False
+
+
+class History(msgspec.Struct, frozen=True):
+    """What a replay needs: the export, and the inputs and journal as they really were."""
+
+    export: Export
+    inputs: dict[str, Json]
+    journal: tuple[JournalEntry, ...]
+
+
+class Difference(msgspec.Struct, frozen=True):
+    """Where a replay decides otherwise first: in a turn (0: at the end), in ``what``; then and now."""
+
+    turn: int
+    event: str
+    what: str
+    then: Json
+    now: Json
+
+
+class Replayed(msgspec.Struct, frozen=True):
+    """What a replay found.  ``same`` is None where it cannot be said; ``reason`` tells why.
+
+    ``versions`` are those that decided the run, ``here`` is this one.
+    """
+
+    run: str
+    workflow: str
+    versions: tuple[str, ...]
+    here: str
+    turns: int
+    same: bool | None
+    difference: Difference | None = None
+    reason: str | None = None
 
 
 # --- what the core is given ------------------------------------------------------------------------
@@ -629,6 +686,10 @@ class Kernel(Protocol):
     def queue(self, account: str = "default", workflow: str | None = None) -> list[AdmissionInfo]: ...
 
     def export(self, run: str) -> Export: ...
+
+    def replay(self, run: str, *, any_version: bool = False) -> Replayed:
+        """Decide a stored run again from its journal, and say whether it comes out the same."""
+        ...
 
     def prune(self, older_than: float, *, limit: int = 1000) -> int:
         """Remove terminal runs that ended before this time; keeps keys, fences and dispatch keys."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -11,6 +10,7 @@ import msgspec
 from interlock.engine.cells import admission, deadlock, keys
 from interlock.engine.cells import messages as m
 from interlock.engine.cells import run as run_cell
+from interlock.engine.cells.journal import Asked, Begun, Entry, Event
 from interlock.engine.cells.turn import Cell, NewRun, Peek, StepFault, Turn
 from interlock.engine.errors import CallerError
 from interlock.engine.events import note
@@ -93,8 +93,8 @@ class Transaction:
 
     def start(self, new: NewRun) -> None:
         """Store a new run and let it begin."""
-        cell = self._add(new)
-        self._turn(cell, run_cell.begin)
+        begun = Begun(msgspec.Raw(_encode(new.run)))
+        self._turn(self._add(new), begun)
 
     def _add(self, new: NewRun) -> Cell:
         plan = self.kernel.know(new.definition)
@@ -117,23 +117,23 @@ class Transaction:
         cell = self.kernel.cell(run)
         if cell is None:
             return set()
-        poison = self.services.poison_after
-        return self._turn(cell, lambda turn: run_cell.decide(turn, event, poison))
+        return self._turn(cell, event)
 
-    def _turn(self, cell: Cell, act: Callable[[Turn], None]) -> set[str]:
+    def _turn(self, cell: Cell, event: Event) -> set[str]:
         run, known = cell.run.id, cell.known
         before = cell.run.status
         self.touched.add(run)
-        turn = self._new_turn(cell, known)
+        asked = Asked(self.services.blocks, self.services.ids, self)
+        turn = self._new_turn(cell, known, asked)
         try:
-            act(turn)
+            run_cell.take(turn, event, self.services.poison_after)
         except (CallerError, StepFault, EvaluationError):
             self.kernel.cells.pop(run, None)
             raise
         except Exception as error:
             self.kernel.cells.pop(run, None)
             return self._broke(run, error)
-        self._save(cell, turn, before)
+        self._save(cell, turn, before, event, asked)
         return {each[0] for each in turn.out.notes}
 
     def _broke(self, run: str, error: Exception) -> set[str]:
@@ -142,31 +142,33 @@ class Transaction:
         if cell is None:
             raise error
         before = cell.run.status
-        turn = self._new_turn(cell, cell.known)
+        asked = Asked(self.services.blocks, self.services.ids, self)
+        turn = self._new_turn(cell, cell.known, asked)
         message = f"The engine failed on this run ({type(error).__name__}: {error})."
+        event = m.Broke(turn.redact(message))
         try:
-            run_cell.decide(turn, m.Broke(turn.redact(message)))
+            run_cell.decide(turn, event)
         except Exception as second:
             self.kernel.cells.pop(run, None)
             raise second from error
-        self._save(cell, turn, before)
+        self._save(cell, turn, before, event, asked)
         return {each[0] for each in turn.out.notes}
 
-    def _new_turn(self, cell: Cell, known: tuple[str, ...]) -> Turn:
+    def _new_turn(self, cell: Cell, known: tuple[str, ...], asked: Asked) -> Turn:
         services = self.services
         return Turn(
             cell,
             self.now,
             services.evaluator,
-            services.blocks,
-            services.ids,
-            self,
+            asked,
+            asked,
+            asked,
             lambda text: services.cipher.redact(text, known),
         )
 
-    def _save(self, cell: Cell, turn: Turn, before: str) -> None:
+    def _save(self, cell: Cell, turn: Turn, before: str, event: Event, asked: Asked) -> None:
         out, run = turn.out, cell.run
-        self.rows.save(cell, out, before, self.now)
+        self.rows.save(cell, out, before, self.now, Entry(event, asked.answers, cell.plan.costs))
         for message in out.messages:
             self.post(message)
         for path, wait in out.waits.items():

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from typing import Any
 
 import msgspec
 
 from interlock.engine.cells.blocks import task_id
+from interlock.engine.cells.journal import MAX_JOURNAL
 from interlock.engine.cells.retrying import retryable
 from interlock.engine.cells.state import (
     TERMINAL,
@@ -31,12 +33,15 @@ from interlock.engine.ports import (
     ErrorInfo,
     Event,
     Export,
+    History,
     HolderInfo,
     HoldInfo,
+    JournalEntry,
     Json,
     LeaseInfo,
     Position,
     QueueInfo,
+    Replayed,
     ReviewInfo,
     RunRow,
     RunStatus,
@@ -51,6 +56,7 @@ from interlock.engine.store.sqlite import SqliteStore
 
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder().decode
+_entry = msgspec.json.Decoder(tuple[dict[str, Any], list[tuple[str, Any]], dict[str, int]]).decode
 _event_data = msgspec.json.Decoder(dict[str, Any]).decode
 EXPORT_FORMAT = 1
 BUDGETS = (
@@ -288,10 +294,7 @@ class Views:
                 if self.rows.version(run) is None:
                     raise CallerError("unknown-run", f'No run "{run}" is known to this store.')
                 rows = self.store.all("events_of_run", run, after, limit)
-            return [
-                Event(seq, name, at, kind, path, visit, _event_data(data) if data else {})
-                for seq, name, at, kind, path, visit, data in rows
-            ]
+            return [_event(row) for row in rows]
 
     def outputs(self, run: str) -> Json:
         """See `ports.Kernel.outputs`."""
@@ -341,17 +344,52 @@ class Views:
     def export(self, run: str) -> Export:
         """See `ports.Kernel.export`."""
         with self.looking():
-            cell = self._cell_of(run)
-            status = self._status(cell)
-            definition = self.definition_of(cell.run)
-            closure = {name: _decode(each.text) for name, each in definition.closure.items()}
-        log: list[Event] = []
-        while True:
-            page = self.events(run, after=log[-1].seq if log else 0)
-            log += page
-            if len(page) < 1000:
-                break
-        return Export(EXPORT_FORMAT, _decode(definition.text), closure, status, tuple(log))
+            return self._history(run).export
+
+    def replay(self, run: str, *, any_version: bool = False) -> Replayed:
+        """See `ports.Kernel.replay`."""
+        from interlock.engine.replay import replay
+
+        with self.looking():
+            history = self._history(run)
+        return replay(history, self.services, any_version=any_version)
+
+    def _history(self, run: str) -> History:
+        """A run as it may be shown, with what was really given to it."""
+        cell = self._cell_of(run)
+        status, journal = self._status(cell), self._journal(run)
+        definition = self.definition_of(cell.run)
+        closure = {name: _decode(each.text) for name, each in definition.closure.items()}
+        shown = tuple(self._shown_entry(entry, cell.known) for entry in journal)
+        hidden = shown != journal or status.inputs != cell.inputs
+        log = tuple(self._log(run))
+        cut = cell.run.journal > MAX_JOURNAL
+        export = Export(EXPORT_FORMAT, _decode(definition.text), closure, status, log, shown, hidden, cut)
+        return History(export, cell.inputs, journal)
+
+    def _log(self, run: str) -> Iterator[Event]:
+        """All that was logged of a run, page by page."""
+        after = 0
+        while rows := self.store.all("events_of_run", run, after, 1000):
+            yield from map(_event, rows)
+            after = rows[-1][0]
+
+    def _journal(self, run: str) -> tuple[JournalEntry, ...]:
+        """The journal of a run, as it was."""
+        found = []
+        for turn, version, at, sealed, body in self.store.all("journal", run):
+            event, answers, costs = _entry(self.rows.unpack(sealed, body))
+            found.append(JournalEntry(turn, version, at, event, answers, costs))
+        return tuple(found)
+
+    def _shown_entry(self, entry: JournalEntry, known: tuple[str, ...]) -> JournalEntry:
+        event, answers = self._redacted(entry.event, known), self._redacted(entry.answers, known)
+        outcome = event.get("outcome")
+        if isinstance(outcome, dict) and outcome.get("secrets"):
+            event = {**event, "outcome": {**outcome, "secrets": ["***" for _ in outcome["secrets"]]}}
+        return JournalEntry(
+            entry.turn, entry.version, entry.at, event, [(ask, said) for ask, said in answers], entry.costs
+        )
 
     def stats(self) -> Stats:
         """See `ports.Kernel.stats`."""
@@ -359,6 +397,11 @@ class Views:
             counts = self.store.one("counts")
             assert counts is not None
             return Stats(dict(self.store.all("count_runs")), *counts)
+
+
+def _event(row: tuple[Any, ...]) -> Event:
+    seq, name, at, kind, path, visit, data = row
+    return Event(seq, name, at, kind, path, visit, _event_data(data) if data else {})
 
 
 def _nodes(cell: Cell) -> list[tuple[Frame, Node]]:

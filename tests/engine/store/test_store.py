@@ -46,18 +46,30 @@ def refused(act: Callable[[], object]) -> str:
 # --- versions --------------------------------------------------------------------------------------
 
 
-def test_a_store_of_an_older_version_is_upgraded_with_its_runs_in_flight(
-    world: Make, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def made_older(path: str, version: int) -> None:
+    """Take back what the migrations after ``version`` have made."""
+    with sqlite3.connect(path) as db:
+        for number, script in reversed(migrations("sqlite")):
+            if number > version:
+                for kind, name in re.findall(r"^CREATE (TABLE|INDEX) (\w+)", script, re.MULTILINE):
+                    db.execute(f"DROP {kind} IF EXISTS {name}")
+        db.execute(f"PRAGMA user_version={version}")
+    db.close()
+
+
+@pytest.mark.parametrize("version", range(1, len(migrations("sqlite"))))
+def test_a_store_of_an_older_version_is_upgraded_with_its_runs_in_flight(world: Make, version: int) -> None:
     steps = migrations("sqlite")
     assert [number for number, _ in steps] == list(range(1, len(steps) + 1))
-    monkeypatch.setattr(sqlite, "migrations", lambda dialect: steps[:1])
     w = world(FLOW)
     flying, waiting = w.start("w"), w.start("w")
     task = w.take("pub/act")
-    assert w.kernel.store.query("PRAGMA user_version") == [(1,)]
-    monkeypatch.setattr(sqlite, "migrations", lambda dialect: steps)
+    shape = "SELECT type, name, sql FROM sqlite_master ORDER BY name"
+    new = w.kernel.store.query(shape)
+    w.kernel.close()
+    made_older(w.kernel.store.path or "", version)
     w.restart()
+    assert w.kernel.store.query(shape) == new
     assert w.kernel.store.query("PRAGMA user_version") == [(steps[-1][0],)]
     w.finish(task)
     w.kernel.signal(flying, "approval")

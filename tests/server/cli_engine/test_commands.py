@@ -217,3 +217,44 @@ def test_what_cannot_be_done_is_one_clear_line(inside: Any, words: tuple[str, ..
     assert done.code == 2, done
     assert done.out == ""
     assert done.err.count("\n") == 1, done
+
+
+def test_replay_says_that_a_run_and_its_export_decide_the_same(inside: Any) -> None:
+    run = dispatch(inside, LEASE, "--input", "image=7")
+    assert inside("approve", run).code == 0
+    done = inside("replay", run)
+    assert (done.code, done.err) == (0, "")
+    assert done.out.startswith(f"The run {run} of lease decides the same again: 3 turns by version ")
+    inside("export", run, "--output", "run.json")
+    again = inside("replay", "run.json", "--json")
+    assert again.code == 0
+    assert again.json["same"] is True
+    assert again.json["turns"] == 3
+
+
+def test_replay_names_the_first_difference_and_says_when_another_version_decided(inside: Any) -> None:
+    run = dispatch(inside, LEASE, "--input", "image=7")
+    inside("export", run, "--output", "run.json")
+    export = json.loads(inside.read("run.json"))
+    export["events"][1]["kind"] = "lease.skipped"
+    inside.write("changed.json", json.dumps(export))
+    done = inside("replay", "changed.json")
+    assert done.code == 1
+    assert f"The run {run} of lease decides otherwise at turn 1 (begun), in its events:" in done.out
+    assert "lease.skipped" in done.out
+    for entry in export["journal"]:
+        entry["version"] = "0.0.1"
+    inside.write("older.json", json.dumps(export))
+    done = inside("replay", "older.json")
+    assert done.code == 2
+    assert done.out.startswith("The run was decided by version 0.0.1, and this is ")
+    assert inside("replay", "older.json", "--any-version").code == 1
+
+
+def test_replay_refuses_what_is_no_export_or_no_run(inside: Any) -> None:
+    dispatch(inside, LEASE, "--input", "image=7")
+    inside.write("odd.json", "[1]")
+    for words in (["odd.json"], ["missing.json"], ["nosuchrun"]):
+        done = inside("replay", *words)
+        assert done.code == 2
+        assert len(done.err.splitlines()) == 1

@@ -68,7 +68,7 @@ class Plan:
         self.blocks = blocks
         self.lists: dict[str, ListPlan] = {}
         self._seen: dict[str, ListPlan] = {}
-        self._costs: dict[int, int] = {}
+        self._costs: dict[str, int] | None = None
         workflow = definition.workflow
         names = ROOTS | frozenset(workflow.inputs)
         self._add("", workflow.steps, None, names, "root")
@@ -123,6 +123,16 @@ class Plan:
         if isinstance(step.kind, BlockCall) and step.kind.block is not None:
             return self.blocks.cost(step.kind.block.value)
         return 0
+
+    @property
+    def costs(self) -> dict[str, int]:
+        """What the blocks of this definition cost where they do not cost 1."""
+        if self._costs is None:
+            calls = [step.kind for listed in self.lists.values() for step in listed.steps]
+            names = {call.block.value for call in calls if isinstance(call, BlockCall) and call.block is not None}
+            costs = {name: self.blocks.cost(name) for name in sorted(names)}
+            self._costs = {name: cost for name, cost in costs.items() if cost != 1}
+        return self._costs
 
     def protected_use(self, prefix: str, section: Step) -> tuple[int, int]:
         """Transitions and cost that one straight pass through a section takes, its own end included."""

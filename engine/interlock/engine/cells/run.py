@@ -13,6 +13,7 @@ from interlock.engine.cells import (
     waits,
 )
 from interlock.engine.cells import messages as m
+from interlock.engine.cells.journal import Begun, Event
 from interlock.engine.cells.state import TERMINAL
 from interlock.engine.cells.turn import Cell, Turn
 from interlock.engine.errors import Fault
@@ -43,6 +44,14 @@ def begin(turn: Turn) -> None:
         turn.timer("deadline", "", 0, run.deadline)
     retrying.ask(turn)
     _settle(turn)
+
+
+def take(turn: Turn, event: Event, poison_after: int = 3) -> None:
+    """One turn: the first, or any other."""
+    if isinstance(event, Begun):
+        begin(turn)
+    else:
+        decide(turn, event, poison_after)
 
 
 def decide(turn: Turn, event: m.ToRun | m.Outside, poison_after: int = 3) -> None:
@@ -204,4 +213,4 @@ def _broke(turn: Turn, event: m.Broke) -> None:
         stopping.end(turn, "failed", fault)
 
 
-__all__ = ["begin", "decide", "shown_status"]
+__all__ = ["begin", "decide", "shown_status", "take"]

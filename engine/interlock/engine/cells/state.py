@@ -247,6 +247,8 @@ class Run(msgspec.Struct, omit_defaults=True):
     groups: dict[str, Group] = {}
     superseded_by: str | None = None
     unwound: bool = False
+    journal: int = 0
+    """Bytes of the run's journal."""
 
 
 TERMINAL = frozenset({"completed", "failed", "cancelled", "superseded"})

@@ -76,6 +76,7 @@ class Simulation:
                     self.world.watch.kernel = self.world.kernel
                 self._try(move)
             self._calm()
+            self._replay()
         except Broken as broken:
             last = "\n".join(self.trail[-12:])
             raise Broken(f"seed {self.seed}: {broken}\n{last}") from broken
@@ -251,6 +252,13 @@ class Simulation:
         for queue in self.world.kernel.queue():
             if queue.active or queue.waiting:
                 raise Broken(f"left in the queue of {queue.workflow}: {queue}")
+
+    def _replay(self) -> None:
+        """Every run must be decided the same again from its journal."""
+        for row in self.world.kernel.runs(limit=10_000):
+            again = self.world.kernel.replay(row.run)
+            if not again.same:
+                raise Broken(f"{row.run} is decided otherwise: {again.difference} {again.reason}")
 
     def _beat_and_tick(self) -> None:
         kernel = self.world.kernel

@@ -7,11 +7,14 @@ from typing import Any
 import msgspec
 
 from interlock.engine.cells.admission import Queue, QueueChanges, Waiting
+from interlock.engine.cells.journal import MAX_JOURNAL, Entry, size_of
 from interlock.engine.cells.keys import Holder, Key, KeyChanges, Ticket
+from interlock.engine.cells.messages import TaskSettled
 from interlock.engine.cells.plan import Plan
 from interlock.engine.cells.state import TERMINAL, Compensation, Frame, Run, Signal
 from interlock.engine.cells.turn import Cell, Changes, NewRun, Peek
-from interlock.engine.ports import Cipher, Json
+from interlock.engine.ports import Cipher, Json, Success
+from interlock.engine.release import release
 from interlock.engine.store.sqlite import SqliteStore
 
 _encode = msgspec.json.Encoder().encode
@@ -28,6 +31,7 @@ class Rows:
     def __init__(self, store: SqliteStore, cipher: Cipher) -> None:
         self.store = store
         self.cipher = cipher
+        self._core: int | None = None
 
     # --- sealing ---
 
@@ -114,11 +118,12 @@ class Rows:
         if run.key is not None:
             store.run("add_dispatch_key", run.account, run.key, run.id)
 
-    def save(self, cell: Cell, out: Changes, before: str | None, now: float) -> None:
-        """Write what a turn has changed; ``before`` is the status that the row has now."""
+    def save(self, cell: Cell, out: Changes, before: str | None, now: float, entry: Entry) -> None:
+        """Write what a turn has changed, and what it was given; ``before`` is the status of the row now."""
         run, store, known = cell.run, self.store, cell.known
         name = run.id
         cell.version += 1
+        self._save_entry(cell, entry, now)
         vals = []
         for (scope, key), (visit, body) in out.vals.items():
             run.seq += 1
@@ -146,6 +151,35 @@ class Rows:
             store.run("consume_signal", name, seq)
         self._save_motion(name, out, known)
         self._save_notes(cell, out, now)
+
+    def _save_entry(self, cell: Cell, entry: Entry, now: float) -> None:
+        """What the turn was given; nothing more of a run whose journal has become too long."""
+        run = cell.run
+        if run.journal > MAX_JOURNAL:
+            return
+        body = _encode(entry)
+        run.journal += size_of(body)
+        if run.journal > MAX_JOURNAL:
+            return
+        event = entry.event
+        if isinstance(event, TaskSettled) and isinstance(event.outcome, Success) and event.outcome.secrets:
+            sealed, body = 1, self.cipher.seal(body)
+        else:
+            sealed, body = self.pack(body, cell.known)
+        self.store.run("add_entry", run.id, cell.version, self._core_id(), now, sealed, body)
+
+    def _core_id(self) -> int:
+        """The number of this version in the store.  Looked up once, unless that was rolled back."""
+        if self._core is None:
+            self.store.run("add_core", release())
+            row = self.store.one("core", release())
+            assert row is not None
+            self._core = int(row[0])
+        return self._core
+
+    def forget(self) -> None:
+        """A transaction failed: what was looked up in it may be gone."""
+        self._core = None
 
     def _save_comps(self, name: str, out: Changes, known: tuple[str, ...]) -> None:
         for comp in out.comps_added:

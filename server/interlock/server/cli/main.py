@@ -34,6 +34,7 @@ COMMANDS: tuple[tuple[str, str, str], ...] = (
     ("retry", "retry", "go on with a failed run"),
     ("review", "review", "settle a protected write that is held for review"),
     ("export", "export", "write a run with its definition and events as JSON"),
+    ("replay", "replay", "decide a run again and say whether it comes out the same"),
     ("prune", "prune", "remove old runs that have ended"),
     ("blocks", "blocks", "list blocks, or write their manifest"),
     ("lsp", "lsp", "run the language server"),

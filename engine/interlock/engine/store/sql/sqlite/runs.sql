@@ -96,5 +96,16 @@ DELETE FROM vals WHERE run = ?;
 DELETE FROM comps WHERE run = ?;
 -- name: drop_run_signals
 DELETE FROM signals WHERE run = ?;
+-- name: core
+SELECT id FROM cores WHERE version = ?;
+-- name: add_core
+INSERT INTO cores (version) VALUES (?) ON CONFLICT DO NOTHING;
+-- name: add_entry
+INSERT INTO journal (run, turn, core, at, sealed, body) VALUES (?, ?, ?, ?, ?, ?);
+-- name: journal
+SELECT j.turn, c.version, j.at, j.sealed, j.body FROM journal j JOIN cores c ON c.id = j.core
+WHERE j.run = ? ORDER BY j.turn;
+-- name: drop_run_journal
+DELETE FROM journal WHERE run = ?;
 -- name: drop_run_events
 DELETE FROM events WHERE run = ?;
