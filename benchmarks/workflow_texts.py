@@ -118,7 +118,7 @@ _SHAPES: tuple[_Make, ...] = (_http, _branches, _http, _section, _each, _http, _
 
 
 def workflow_text(lines: int, seed: int = 0) -> str:
-    """One workflow of exactly ``lines`` lines (at least 60)."""
+    """One workflow of ``lines`` lines, at least about 25."""
     chance = random.Random(seed)
     head = f"""\
 # A generated workflow: number {seed}.
@@ -132,16 +132,14 @@ secrets: [API_TOKEN]
 budget: {{max_transitions: 100000}}
 steps:
 """
-    parts, left, number = [head], lines - head.count("\n"), 0
-    while True:
-        number += 1
+    parts, left = [head], lines - head.count("\n")
+    for number in range(1, lines):
         part = _SHAPES[(number + seed) % len(_SHAPES)](number, chance)
-        if part.count("\n") > left:
-            if parts[1:]:
-                break
-            continue
-        parts.append(part)
-        left -= part.count("\n")
+        if part.count("\n") <= left:
+            parts.append(part)
+            left -= part.count("\n")
+        elif parts[1:]:
+            break
     parts.extend(f"# note {rest}\n" for rest in range(left))
     return "".join(parts)
 
