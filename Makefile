@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
 JOBS ?= 2
 
-.PHONY: demo test lint format docs bench clean
+.PHONY: demo test lint format docs bench clean test-editors
 
 $(STAMP): pyproject.toml
 	@test -n "$(PYTHON)" || { echo "Interlock needs Python 3.11 or newer, and none was found." >&2; exit 2; }
@@ -24,6 +24,13 @@ demo: $(STAMP)
 
 test: $(STAMP) lint
 	$(BIN)/pytest -n $(JOBS) --dist worksteal
+
+# Neovim and Emacs against the language server; Debian's packages, where they can be had.
+test-editors: $(STAMP)
+	@command -v nvim >/dev/null && command -v emacs >/dev/null || { \
+		echo "Installing Neovim and Emacs ..."; \
+		apt-get install -y -q neovim emacs-nox elpa-eglot || echo "They cannot be installed; their tests are skipped."; }
+	$(BIN)/pytest tests/server/lsp/test_editors.py -rs
 
 lint: $(STAMP)
 	$(BIN)/ruff check .
