@@ -32,9 +32,7 @@ def test_every_line_gets_what_it_asks_for(path: Path) -> None:
     expected = wanted(text)
     hints = {name for line in text.split("\n") for name in re.findall(r"#\s*hint:\s*([a-z-]+)", line)}
     found = {
-        (one.line, one.name)
-        for one in check_texts({path.name: text})
-        if one.severity != "hint" or one.name in hints
+        (one.line, one.name) for one in check_texts({path.name: text}) if one.severity != "hint" or one.name in hints
     }
     assert found == expected
 

@@ -118,9 +118,7 @@ def test_a_broken_manifest_gives_one_problem(text: str | bytes) -> None:
 
 
 def test_every_problem_of_a_manifest_is_told() -> None:
-    _, problems = load_manifest(
-        '{"version": 1, "extra": 1, "blocks": {"a": 1, "b": {"doc": 2, "effects": 3}}}'
-    )
+    _, problems = load_manifest('{"version": 1, "extra": 1, "blocks": {"a": 1, "b": {"doc": 2, "effects": 3}}}')
     assert [problem.where for problem in problems] == [
         "extra",
         "blocks.a",

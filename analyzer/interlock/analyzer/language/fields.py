@@ -84,9 +84,7 @@ class Steps(msgspec.Struct, frozen=True):
     blocks_only: bool = False
 
 
-FieldType: TypeAlias = (
-    Text | Name | Duration | Whole | Flag | Choice | Any | Object | ListOf | Nested | MapOf | Steps
-)
+FieldType: TypeAlias = Text | Name | Duration | Whole | Flag | Choice | Any | Object | ListOf | Nested | MapOf | Steps
 
 
 class Field(msgspec.Struct, frozen=True):

@@ -58,9 +58,7 @@ WORKFLOW = _shape(
     _field("workflow", Name("workflow"), "The workflow's name: how others start and run it.", required=True),
     _field("version", Text(maximum=255), "A label of the application, stored and shown with every run."),
     _field("description", Text(), "What the workflow is for, in a sentence or two."),
-    _field(
-        "inputs", MapOf("input", Nested("input", Choice(INPUT_TYPES))), "What a dispatch must or may give."
-    ),
+    _field("inputs", MapOf("input", Nested("input", Choice(INPUT_TYPES))), "What a dispatch must or may give."),
     _field("secrets", ListOf(Name("secret")), "Secrets that the host supplies at each use; never stored."),
     _field(
         "concurrency",
@@ -95,9 +93,7 @@ INPUT = _shape(
     "an input",
     "One input of a workflow; `name: string` is short for `name: {type: string}`.",
     _field("type", Choice(INPUT_TYPES), "The JSON type of the value.", required=True),
-    _field(
-        "secret", Flag(), "Whether the value is a secret: stored encrypted, never shown.", default="false"
-    ),
+    _field("secret", Flag(), "Whether the value is a secret: stored encrypted, never shown.", default="false"),
     _field("default", Any(template=False), "The value where a dispatch gives none."),
     _field("enum", ListOf(Any(template=False)), "The values that are allowed."),
     _field(
@@ -120,9 +116,7 @@ RUN_CONCURRENCY = _shape(
         "supersession key, or replace it and ask the active one to stop.",
         default="wait",
     ),
-    _field(
-        "supersession_key", Text(template=True), "Which runs can replace each other: those with an equal key."
-    ),
+    _field("supersession_key", Text(template=True), "Which runs can replace each other: those with an equal key."),
 )
 
 CONCURRENCY = _shape(
@@ -309,9 +303,7 @@ _CORRELATION = _field(
 
 
 def _payload_key(default: str | None) -> Field:
-    return _field(
-        "result_key", Name("result"), "Where the payload goes; without it it is merged.", default=default
-    )
+    return _field("result_key", Name("result"), "Where the payload goes; without it it is merged.", default=default)
 
 
 WAIT_FOR_SIGNAL = _shape(
@@ -339,9 +331,7 @@ def _answer(name: str, doc: str, default: str, *more: Field) -> Shape:
     return _shape(name, name, doc, _payload_key(default), *more)
 
 
-WAIT_FOR_APPROVAL = _answer(
-    "wait_for_approval", "A wait for the signal `approval`.", "approval", _MATCH, _CORRELATION
-)
+WAIT_FOR_APPROVAL = _answer("wait_for_approval", "A wait for the signal `approval`.", "approval", _MATCH, _CORRELATION)
 WAIT_FOR_INPUT = _answer("wait_for_input", "A wait for the signal `input`.", "input", _MATCH, _CORRELATION)
 WAIT_FOR_DECISION = _answer("wait_for_decision", "A wait for `approved` or `rejected`.", "decision")
 
@@ -383,9 +373,7 @@ BUDGET = _shape(
     _field("max_for_each_items", Whole(1, "IL601"), "Items of one `for_each`."),
     _field("max_state_bytes", Whole(1, "IL601"), "Bytes of the public state as canonical JSON."),
     _field("max_cost_units", Whole(1, "IL601"), "The sum of the cost of completed steps."),
-    _field(
-        "max_started_workflows", Whole(1, "IL601"), "Runs started by `start_workflows` and `start_agents`."
-    ),
+    _field("max_started_workflows", Whole(1, "IL601"), "Runs started by `start_workflows` and `start_agents`."),
 )
 
 STEP = _shape(
