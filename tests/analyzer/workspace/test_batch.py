@@ -113,6 +113,7 @@ def test_only_what_is_tied_to_a_change_is_read_again(no_reading: list[str]) -> N
 
 def test_a_cache_outlives_the_process(tmp_path: Path, no_reading: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr("interlock.analyzer.cache.code_stamp", lambda: "this version")
     texts = bad_examples()
     cache = cache_for("/w", "/w")
     first = batch(texts, cache).check()
