@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -62,9 +63,12 @@ class Both:
         return found
 
 
-@pytest.fixture
-def both(client: Client, tmp_path: Path) -> Both:
-    return Both(client, tmp_path)
+@pytest.fixture(scope="module")
+def both(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Both]:
+    """Two workflows in one workspace, open in a server of their own; nobody changes them."""
+    client = Client()
+    yield Both(client, tmp_path_factory.mktemp("both"))
+    client.close()
 
 
 # -- completion, hover, signatures ---------------------------------------------------------------
