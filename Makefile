@@ -49,5 +49,10 @@ docs: $(STAMP)
 bench: $(STAMP)
 	$(BIN)/python benchmarks/check.py
 
+# Generated workflows, run and with planted mistakes: N of them from SEED on.  A failing seed replays with
+# make campaign-agreement SEED=… N=1.
+campaign-agreement: $(STAMP)
+	$(BIN)/python tests/agreement/campaign.py --count $(or $(N),10000) --seed $(or $(SEED),100000) --jobs $(JOBS)
+
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis

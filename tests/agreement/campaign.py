@@ -1,0 +1,83 @@
+"""The long form of the claims of agreement: many seeds on several processes, failures replayable.
+
+``python tests/agreement/campaign.py --count 10000 --seed 0``; each fault is printed with its seed, and
+``--seed S --count 1`` replays it.  With ``--shrink`` a failing workspace is cut down before it is shown.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections import Counter
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent.parent))
+
+import msgspec
+
+from agreement import checks, shrink
+from interlock.engine.client import Engine
+
+CHUNK = 25
+
+
+class Outcome(msgspec.Struct):
+    """What came of a chunk of seeds: how often each claim was tried, and what did not hold."""
+
+    tried: dict[str, int]
+    faults: list[str]
+
+
+def chunk(first: int, count: int, share: float) -> Outcome:
+    """The claims for seeds that follow each other."""
+    tried: Counter[str] = Counter()
+    faults: list[str] = []
+    with Engine.open("memory:") as engine:
+        for seed in range(first, first + count):
+            tried["workflows run"] += 1
+            faults += [f"seed {seed}: {fault}" for fault in checks.valid(seed)]
+            for name, found in checks.planted(seed, engine, share):
+                tried["mistakes planted"] += 1
+                faults += [f"seed {seed}: {fault}" for fault in found]
+                tried[f"  {name}"] += 1
+            if seed % 4 == 0:
+                tried["hashes compared"] += 1
+                faults += [f"seed {seed}: {fault}" for fault in checks.hashed(seed)]
+    return Outcome(dict(tried), faults)
+
+
+def main() -> int:
+    reader = argparse.ArgumentParser(description=__doc__)
+    reader.add_argument("--count", type=int, default=10_000)
+    reader.add_argument("--seed", type=int, default=0)
+    reader.add_argument("--share", type=float, default=0.15, help="share of the catalogue that is planted")
+    reader.add_argument("--jobs", type=int, default=2)
+    reader.add_argument("--shrink", action="store_true")
+    given = reader.parse_args()
+    print(f"{given.count} workspaces from seed {given.seed}", flush=True)
+    begun = time.monotonic()
+    tried: Counter[str] = Counter()
+    faults: list[str] = []
+    starts = range(given.seed, given.seed + given.count, CHUNK)
+    with ProcessPoolExecutor(given.jobs) as pool:
+        jobs = [
+            pool.submit(chunk, start, min(CHUNK, given.seed + given.count - start), given.share) for start in starts
+        ]
+        for job in jobs:
+            outcome = job.result()
+            tried.update(outcome.tried)
+            for fault in outcome.faults:
+                print(fault, flush=True)
+            faults += outcome.faults
+    for name, number in tried.items():
+        print(f"{number:>9,} {name}")
+    print(f"{len(faults):>9,} faults, {time.monotonic() - begun:.0f} s")
+    if given.shrink and faults:
+        print(shrink.smallest(int(faults[0].split()[1].rstrip(":"))))
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
