@@ -92,11 +92,9 @@ _FORMS = (
     Form("JSON web token", r"eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{16,}"),
 )
 
-_KNOWN = re.compile(
-    r"(?<![A-Za-z0-9_])(?:" + "|".join(f"({form.pattern})" for form in _FORMS) + r")(?![A-Za-z0-9_])", re.ASCII
-)
-# Every published form has a run of such characters; most texts of a workflow have none.
-_RUN = re.compile(r"[A-Za-z0-9_\-+/]{16,}", re.ASCII)
+# Every published form has a run of such characters with a capital or a digit in it; most texts of a
+# workflow have none, so that the pattern of all forms, which takes long to compile, is seldom needed.
+_RUN = re.compile(r"(?=[a-z_\-+/]*[A-Z0-9])[A-Za-z0-9_\-+/]{16,}", re.ASCII)
 _PRIVATE_KEY = re.compile(r"-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----")
 _USER_INFO = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://([^\s/?#:@]*):([^\s/?#@]+)@[^\s/?#@]")
 _BASIC = re.compile(r"\bbasic\s+([A-Za-z0-9+/]{6,}={0,2})(?![A-Za-z0-9+/=])", re.IGNORECASE)
@@ -129,6 +127,12 @@ _POOR_PASSWORDS = frozenset(
 )
 
 
+@lru_cache(1)
+def _known() -> re.Pattern[str]:
+    forms = "|".join(f"({form.pattern})" for form in _FORMS)
+    return re.compile(rf"(?<![A-Za-z0-9_])(?:{forms})(?![A-Za-z0-9_])", re.ASCII)
+
+
 def known_form(text: str) -> str | None:
     """What a credential that stands in the text is called; None where none of the forms does."""
     if len(text) < 8:
@@ -141,7 +145,7 @@ def known_form(text: str) -> str | None:
         return "user name and password"
     if _RUN.search(text) is None:
         return None
-    for found in _KNOWN.finditer(text):
+    for found in _known().finditer(text):
         if not _FILLER.search(found[0]) and len(set(found[0])) > 8:
             return _FORMS[(found.lastindex or 1) - 1].title
     return None
