@@ -220,12 +220,15 @@ class Engine:
         concurrency: int = 32,
         grace: float = 30.0,
         only_for: str | None = None,
+        others: bool = False,
         on_log: Callable[[LogLine], None] | None = None,
         hidden_environment: frozenset[str] = frozenset(),
     ) -> Worker:
         """A worker on this store; `Worker.run` works until it is stopped.
 
-        ``only_for`` names a run for which no other worker is expected: what cannot be done here fails.
+        ``only_for`` names a run for which no other worker is expected: its work is taken, and that of the
+        runs that it started or waits for; what cannot be done here fails.  With ``others`` the worker
+        helps every other run along as well.
         """
         return Worker(
             self.kernel,
@@ -235,6 +238,7 @@ class Engine:
             concurrency=concurrency,
             grace=grace,
             only_for=only_for,
+            others=others,
             on_log=on_log,
             hidden_environment=hidden_environment,
         )

@@ -370,18 +370,22 @@ class SqliteKernel(Views):
         with self.writing():
             self.store.run("beat", worker)
 
-    def claim(self, worker: str, limit: int, *, blocks: frozenset[str] | None = None) -> list[Task]:
+    def claim(
+        self, worker: str, limit: int, *, blocks: frozenset[str] | None = None, tree: str | None = None
+    ) -> list[Task]:
         """See `ports.Kernel.claim`."""
         with self.writing() as tx:
-            return self._claim(tx, Claiming(worker, limit, blocks))
+            return self._claim(tx, Claiming(worker, limit, blocks, tree))
 
     def _claim(self, tx: Transaction, ask: Claiming) -> list[Task]:
         if ask.limit <= 0:
             return []
-        if ask.blocks is None:
+        names = _encode(sorted(ask.blocks)).decode() if ask.blocks is not None else None
+        if ask.tree is not None:
+            rows = self.store.all("ready_tasks_in", tx.now, ask.limit, names, ask.tree)
+        elif names is None:
             rows = self.store.all("ready_tasks", tx.now, ask.limit)
         else:
-            names = _encode(sorted(ask.blocks)).decode()
             rows = self.store.all("ready_tasks_of", tx.now, ask.limit, names)
         if rows:
             self.store.run("know_worker", ask.worker)

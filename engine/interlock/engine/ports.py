@@ -121,11 +121,16 @@ class Settlement(msgspec.Struct, frozen=True):
 
 
 class Claiming(msgspec.Struct, frozen=True):
-    """What a worker asks for together with a settlement: up to ``limit`` tasks of ``blocks`` (None: any)."""
+    """What a worker asks for together with a settlement: up to ``limit`` tasks of ``blocks`` (None: any).
+
+    ``tree`` restricts to the work of that run, of the runs that it started at any depth, and of those
+    that these wait for.
+    """
 
     worker: str
     limit: int
     blocks: frozenset[str] | None = None
+    tree: str | None = None
 
 
 class Batch(msgspec.Struct, frozen=True):
@@ -632,8 +637,10 @@ class Kernel(Protocol):
         """The worker is known to be dead: as if its beat had stood still for long enough."""
         ...
 
-    def claim(self, worker: str, limit: int, *, blocks: frozenset[str] | None = None) -> list[Task]:
-        """Up to ``limit`` ready tasks, oldest first; ``blocks`` restricts the names."""
+    def claim(
+        self, worker: str, limit: int, *, blocks: frozenset[str] | None = None, tree: str | None = None
+    ) -> list[Task]:
+        """Up to ``limit`` ready tasks, oldest first; ``blocks`` and ``tree`` restrict as in `Claiming`."""
         ...
 
     def settle(self, task: Task, outcome: Outcome) -> Settled:
@@ -655,8 +662,8 @@ class Kernel(Protocol):
         (now or earlier: call again at once), None without any."""
         ...
 
-    def next_ready(self) -> float | None:
-        """When the next unclaimed task becomes ready, None without any."""
+    def next_ready(self, tree: str | None = None) -> float | None:
+        """When the next unclaimed task (of a run's ``tree``) becomes ready, None without any."""
         ...
 
     def status(self, run: str) -> RunStatus: ...

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,7 @@ from interlock.engine.ports import Dispatched, EvaluationError, Json
 from interlock.engine.secrets import texts_in
 from interlock.engine.store.cells import StoredLine, StoredTickets
 from interlock.engine.store.graph import StoredGraph
+from interlock.engine.store.sqlite import of_the_store
 
 if TYPE_CHECKING:
     from interlock.engine.kernel import SqliteKernel
@@ -133,7 +135,16 @@ class Transaction:
         except Exception as error:
             self.kernel.cells.pop(run, None)
             return self._broke(run, error)
-        self._save(cell, turn, before, event, asked)
+        try:
+            with self.store.together():
+                self._write(cell, turn, before, event, asked)
+        except sqlite3.Error as error:
+            if of_the_store(error):
+                raise
+            self.kernel.cells.pop(run, None)
+            self.rows.forget()
+            return self._broke(run, error)
+        self._send(cell, turn)
         return {each[0] for each in turn.out.notes}
 
     def _broke(self, run: str, error: Exception) -> set[str]:
@@ -151,7 +162,8 @@ class Transaction:
         except Exception as second:
             self.kernel.cells.pop(run, None)
             raise second from error
-        self._save(cell, turn, before, event, asked)
+        self._write(cell, turn, before, event, asked)
+        self._send(cell, turn)
         return {each[0] for each in turn.out.notes}
 
     def _new_turn(self, cell: Cell, known: tuple[str, ...], asked: Asked) -> Turn:
@@ -166,9 +178,12 @@ class Transaction:
             lambda text: services.cipher.redact(text, known),
         )
 
-    def _save(self, cell: Cell, turn: Turn, before: str, event: Event, asked: Asked) -> None:
+    def _write(self, cell: Cell, turn: Turn, before: str, event: Event, asked: Asked) -> None:
+        self.rows.save(cell, turn.out, before, self.now, Entry(event, asked.answers, cell.plan.costs))
+
+    def _send(self, cell: Cell, turn: Turn) -> None:
+        """What a turn has set going in other cells."""
         out, run = turn.out, cell.run
-        self.rows.save(cell, out, before, self.now, Entry(event, asked.answers, cell.plan.costs))
         for message in out.messages:
             self.post(message)
         for path, wait in out.waits.items():

@@ -13,7 +13,6 @@ from interlock.engine.cells.journal import MAX_JOURNAL
 from interlock.engine.cells.retrying import retryable
 from interlock.engine.cells.state import (
     TERMINAL,
-    Each,
     Frame,
     Held,
     Node,
@@ -84,10 +83,10 @@ class Views:
     def definition_of(self, run: Run) -> Definition:
         raise NotImplementedError
 
-    def next_ready(self) -> float | None:
+    def next_ready(self, tree: str | None = None) -> float | None:
         """See `ports.Kernel.next_ready`."""
         with self.looking():
-            row = self.store.one("next_ready")
+            row = self.store.one("next_ready") if tree is None else self.store.one("next_ready_in", tree)
             return row[0] if row is not None else None
 
     def _cell_of(self, run: str) -> Cell:
@@ -156,10 +155,9 @@ class Views:
         for name in BUDGETS:
             setting = getattr(budget, name) if budget is not None else None
             limits[name] = setting.value if setting is not None else None
-        items = [node.body.total for _, node in _nodes(cell) if isinstance(node.body, Each)]
         used = {
             "max_transitions": run.transitions,
-            "max_for_each_items": max(items, default=0),
+            "max_for_each_items": run.items,
             "max_state_bytes": run.state_bytes,
             "max_cost_units": run.cost,
             "max_started_workflows": run.started,
@@ -282,7 +280,12 @@ class Views:
                 if row is None:
                     raise CallerError("unknown-run", f'No run "{before}" is known to this store.')
                 num = row[0]
-            rows = self.store.all("runs_by_workflow", num, account, workflow, status, limit)
+            if status is not None:
+                rows = self.store.all("runs_by_status", num, account, workflow, status, limit)
+            elif account is not None and workflow is not None:
+                rows = self.store.all("runs_by_workflow", num, account, workflow, limit)
+            else:
+                rows = self.store.all("runs_by_age", num, account, workflow, limit)
             return [RunRow(*row) for row in rows]
 
     def events(self, run: str | None = None, *, after: int = 0, limit: int = 1000) -> list[Event]:

@@ -246,3 +246,19 @@ def test_a_result_that_is_no_json_is_invalid(world: Make) -> None:
     run = w.start("w")
     w.work()
     assert fault(w, run)[0] == "result-invalid"
+
+
+def test_the_longest_list_of_items_so_far_is_shown_as_used(world: Make) -> None:
+    w = world(
+        """
+workflow: w
+budget: {max_for_each_items: 5}
+steps:
+  - {id: a, for_each: {items: [1, 2, 3], steps: [{id: x, block: set, params: {}}]}}
+  - {id: b, for_each: {items: [1], steps: [{id: x, block: set, params: {}}]}}
+  - {id: c, wait_for_approval: {}}
+"""
+    )
+    run = w.start("w")
+    w.work()
+    assert w.status(run).budget.used["max_for_each_items"] == 3

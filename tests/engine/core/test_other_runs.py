@@ -314,3 +314,39 @@ steps:
     run = w.start("groups")
     w.work()
     assert list(w.status(run).state["all"].values()) == [{"n": 3}]
+
+
+def test_a_claim_for_one_run_takes_its_own_work_and_that_of_what_it_started_or_waits_for(world: Make) -> None:
+    w = world(
+        """
+workflow: top
+inputs: {dep: {type: string, required: true}}
+steps:
+  - {id: go, start_workflows: {items: [1], workflow: mid, payload_key: x, result_key: ids}}
+  - id: both
+    concurrency:
+      branches:
+        own: {steps: [{id: a, block: set, params: {}}]}
+        dep: {steps: [{id: b, wait_for_workflow: {workflow: "{inputs.dep}", result_key: got}}]}
+---
+workflow: mid
+inputs: {x: {type: any, default: 0}}
+steps: [{id: kid, run_workflow: {workflow: leaf, result_key: got}}]
+---
+workflow: leaf
+steps: [{id: c, block: set, params: {}}]
+"""
+    )
+    dep, stranger = w.start("leaf"), w.start("leaf")
+    top = w.start("top", dep=dep)
+    assert w.kernel.next_ready(top) == w.kernel.next_ready()
+    tasks = w.kernel.claim("w", 10, tree=top)
+    leaf = w.status(w.status(top).children[0]).children[0]
+    assert {task.run for task in tasks} == {top, dep, leaf}
+    assert w.kernel.claim("w", 10, tree=top) == []
+    assert w.kernel.next_ready(top) is None
+    assert [task.run for task in w.kernel.claim("w", 10, blocks=frozenset({"set"}), tree=stranger)] == [stranger]
+    assert w.kernel.claim("w", 10, blocks=frozenset({"set"}), tree="nothing") == []
+    for task in tasks:
+        w.kernel.settle(task, Success({}))
+    assert w.status(top).status == "completed"

@@ -17,7 +17,7 @@ import pytest
 
 from interlock.engine.errors import CallerError
 from interlock.engine.kernel import SqliteKernel, open_kernel
-from interlock.engine.ports import Services, Success
+from interlock.engine.ports import Services, Settlement, Success
 from interlock.engine.secrets import StoreCipher
 from interlock.engine.simulate.world import World
 from interlock.engine.store import sqlite
@@ -349,6 +349,12 @@ HOT = [
     "drop_run_events",
     "timers_of_run",
     "task_claim",
+    "ready_tasks_in",
+    "next_ready_in",
+    "runs_by_status",
+    "runs_by_workflow",
+    "journal",
+    "drop_run_journal",
 ]
 
 
@@ -362,8 +368,8 @@ def places(sql: str) -> int:
 def test_wake_ups_and_grants_are_found_by_index(world: Make, name: str) -> None:
     w = world(FLOW)
     given: list[object] = [1] * places(w.kernel.store.sql[name])
-    if name == "ready_tasks_of":
-        given[-1] = "[]"
+    if name.startswith("ready_tasks_"):
+        given[2] = "[]"
     plan = w.kernel.store.explain(name, *given)
     scans = [
         line
@@ -372,7 +378,7 @@ def test_wake_ups_and_grants_are_found_by_index(world: Make, name: str) -> None:
         and "INDEX" not in line
         and "VIRTUAL" not in line
         and line != "SCAN inbox"
-        and line != "SCAN events"
+        and line not in ("SCAN events", "SCAN tree", "SCAN CONSTANT ROW")
     ]
     assert scans == []
 
@@ -381,6 +387,45 @@ def test_every_statement_has_one_name_and_compiles(world: Make) -> None:
     w = world(FLOW)
     for name, sql in statements("sqlite").items():
         assert w.kernel.store.explain(name, *["[]"] * places(sql)) is not None
+
+
+def test_runs_of_a_status_are_found_by_index(world: Make) -> None:
+    w = world("workflow: w\nsteps: [{id: ask, wait_for_approval: {}}]")
+    plan = w.kernel.store.explain("runs_by_status", 100, None, None, "failed", 10)
+    assert plan == "SEARCH runs USING INDEX runs_by_status (status=? AND num<?)"
+    first, second, third = w.start("w"), w.start("w"), w.start("w", account="other")
+    w.kernel.cancel(second)
+    w.kernel.cancel(third)
+    find = w.kernel.runs
+    assert [row.run for row in find(status="cancelled")] == [third, second]
+    assert [row.run for row in find(status="cancelled", account="other", workflow="w")] == [third]
+    assert [row.run for row in find(status="cancelled", before=third)] == [second]
+    assert [row.run for row in find(account="default", workflow="w")] == [second, first]
+    assert [row.run for row in find(workflow="w", limit=2)] == [third, second]
+    assert find(status="cancelled", workflow="none") == []
+
+
+# --- what cannot be stored -------------------------------------------------------------------------
+
+BATCH = "workflow: b\nsteps: [{id: a, block: count, params: {}}, {id: ask, wait_for_approval: {}}]"
+
+
+def test_what_one_run_cannot_store_fails_that_run_and_not_the_rest_of_the_batch(world: Make) -> None:
+    w = world(BATCH)
+    runs = [w.start("b") for _ in range(3)]
+    tasks = w.kernel.claim("w", 3)
+    refuse = f"CREATE TRIGGER refuse BEFORE INSERT ON vals WHEN NEW.run = '{runs[1]}' "
+    w.kernel.store.query(refuse + "BEGIN SELECT RAISE(ABORT, 'no room for this'); END")
+    batch = w.kernel.settle_many([Settlement(task, Success({"n": 1})) for task in tasks])
+    assert [each.accepted for each in batch.settled] == [True, True, True]
+    states = [w.status(run) for run in runs]
+    assert [each.status for each in states] == ["waiting_for_signal", "failed", "waiting_for_signal"]
+    assert states[1].error is not None
+    assert states[1].error.code == "internal"
+    assert "no room for this" in states[1].error.message
+    kinds = [event.kind for event in w.kernel.events(runs[1])]
+    assert "step.completed" not in kinds
+    assert w.kernel.stats().tasks == 0
 
 
 # --- pruning ---------------------------------------------------------------------------------------

@@ -11,7 +11,10 @@ from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from interlock.engine.blocks import Context, block
+from interlock.engine.blocks.guard import Guard
 from interlock.engine.client import TERMINAL, Engine
 from interlock.engine.ports import RunStatus
 from interlock.engine.worker import LogLine, Worker
@@ -222,6 +225,16 @@ def test_the_only_worker_fails_what_nobody_else_could_do(tmp_path: Path) -> None
         assert result.error.code == "secret-unavailable"
 
 
+async def helped(made: Engine, workflow: str) -> None:
+    """Run a workflow with a worker that also does the work of other runs."""
+    run = made.dispatch(workflow).run
+    worker = made.worker(only_for=run, others=True)
+    working = asyncio.create_task(worker.run())
+    await ended(made, run)
+    worker.stop()
+    await working
+
+
 def test_a_worker_for_one_run_does_not_spoil_another(tmp_path: Path) -> None:
     made = engine(tmp_path, SECRET, allow=["shell"])
     other = Engine(f"sqlite:///{tmp_path}/s.db", synchronous="NORMAL")
@@ -233,6 +246,8 @@ def test_a_worker_for_one_run_does_not_spoil_another(tmp_path: Path) -> None:
         assert other.run("quick").completed
         assert alike.run("slow").completed
         assert made.status(run).status == "running"
+        assert "task.handed_back" not in [event.kind for event in made.events(run)]
+        work(lambda: helped(alike, "slow"))
         made.secrets = {"TOKEN": "t0ken-value"}
         kinds = [event.kind for event in made.events(run)]
         assert "step.failed" not in kinds
@@ -382,3 +397,74 @@ def test_a_killed_worker_is_noticed_and_its_work_goes_on(tmp_path: Path) -> None
         assert made.resume(run).completed
         assert trace.read_text() == "x\nx\n"
         assert "worker.lost" in [event.kind for event in made.events(run)]
+
+
+SPAWNING = """
+import subprocess, sys
+
+def spawn(path):
+    grandchild = subprocess.Popen(["sleep", "600"])
+    with open(path, "w") as file:
+        file.write(str(grandchild.pid))
+    grandchild.wait()
+"""
+
+
+def alive(note: Path) -> bool:
+    """Whether the process whose id stands in a file still runs."""
+    try:
+        stat = Path(f"/proc/{int(note.read_text())}/stat").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    return stat.rpartition(")")[2].split()[0] != "Z"
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks into /proc")
+@pytest.mark.parametrize("by", ["shell", "python"])
+def test_what_a_killed_worker_had_started_ends_with_it(tmp_path: Path, by: str) -> None:
+    note = tmp_path / "note"
+    (tmp_path / "spawning.py").write_text(SPAWNING)
+    if by == "shell":
+        params = f"{{command: 'sleep 600 & echo $! > {note}; wait'}}"
+    else:
+        params = f"{{call: 'spawning:spawn', args: {{path: '{note}'}}}}"
+    made = engine(tmp_path, f"workflow: w\nsteps: [{{id: a, block: {by}, params: {params}}}]\n", allow=[by])
+    with made:
+        made.dispatch("w")
+        program = PROGRAM.format(path=tmp_path / "s.db").replace('["shell"]', f'["{by}"]')
+        worker = subprocess.Popen([sys.executable, "-c", program], cwd=tmp_path)
+        try:
+            for _ in range(1500):
+                if note.exists() and note.read_text().strip():
+                    break
+                time.sleep(0.02)
+            assert alive(note)
+        finally:
+            worker.kill()
+            worker.wait()
+        for _ in range(500):
+            if not alive(note):
+                break
+            time.sleep(0.02)
+        assert not alive(note)
+
+
+def test_a_guard_that_was_killed_itself_is_started_again(tmp_path: Path) -> None:
+    guard = Guard()
+    first, second = (
+        subprocess.Popen(["sleep", "600"], start_new_session=True),
+        subprocess.Popen(["sleep", "600"], start_new_session=True),
+    )
+    guard.add(first.pid)
+    watcher = guard._process
+    assert watcher is not None
+    watcher.kill()
+    watcher.wait()
+    guard.add(second.pid)
+    guard.remove(first.pid)
+    assert first.poll() is None
+    guard.close()
+    assert second.wait(20) == -9
+    assert first.poll() is None
+    first.kill()
+    assert first.wait(20) == -9

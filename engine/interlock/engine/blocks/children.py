@@ -15,7 +15,8 @@ from typing import Any
 import msgspec
 
 from interlock.engine.blocks.context import BlockFailed, Context
-from interlock.engine.blocks.process import environment, finish
+from interlock.engine.blocks.guard import Guard
+from interlock.engine.blocks.process import end_group, environment, finish
 from interlock.engine.ports import Json
 from interlock.engine.values import NotJson, dump, load
 
@@ -37,8 +38,11 @@ class Call(msgspec.Struct, frozen=True):
 class _Child:
     """One process and the pipes to it."""
 
-    def __init__(self, process: asyncio.subprocess.Process) -> None:
+    def __init__(self, process: asyncio.subprocess.Process, guard: Guard | None) -> None:
         self.process = process
+        self._guard = guard
+        if guard is not None:
+            guard.add(process.pid)
         self.tail = b""
         self._drain = asyncio.create_task(self._read_errors())
 
@@ -70,18 +74,25 @@ class _Child:
         return lines[-1][:500] if lines else ""
 
     async def end(self) -> None:
+        if self._guard is not None:
+            end_group(self.process.pid)
+            self._guard.remove(self.process.pid)
         self._drain.cancel()
         await asyncio.gather(self._drain, return_exceptions=True)
         await finish(self.process)
 
 
 class Children:
-    """A pool of child processes for one worker; ``hidden`` names variables that they do not inherit."""
+    """A pool of child processes for one worker; ``hidden`` names variables that they do not inherit.
 
-    def __init__(self, limit: int = 8, hidden: Iterable[str] = ()) -> None:
+    With a ``guard`` they and what they start end when the worker dies.
+    """
+
+    def __init__(self, limit: int = 8, hidden: Iterable[str] = (), guard: Guard | None = None) -> None:
         self._idle: list[_Child] = []
         self._slots = asyncio.Semaphore(limit)
         self._hidden = frozenset(hidden)
+        self._guard = guard
 
     async def call(self, place: tuple[str, str], params: Json, typed: Any, context: Context) -> Json:
         """What the function at this place returns, as JSON; `BlockFailed` where it fails.
@@ -119,7 +130,7 @@ class Children:
             env=environment(self._hidden) | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
             start_new_session=True,
         )
-        return _Child(process)
+        return _Child(process, self._guard)
 
     async def close(self) -> None:
         """End every child."""

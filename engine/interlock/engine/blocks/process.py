@@ -12,6 +12,7 @@ import msgspec
 from msgspec import Meta
 
 from interlock.engine.blocks.context import BlockFailed, Context
+from interlock.engine.blocks.guard import Guard
 from interlock.engine.ports import Json
 from interlock.engine.values import NotJson, as_text, load
 
@@ -127,9 +128,13 @@ async def _ended(process: asyncio.subprocess.Process, readers: list[asyncio.Task
 async def run_command(params: ShellParams, context: Context) -> dict[str, Json]:
     """Run the command to its end; another exit code than 0 is a failure whose effect is unknown.
 
-    Whatever ends this (the end of the command, a time-out, a stop) ends the whole process group.
+    Whatever ends this (the end of the command, a time-out, a stop, the worker's death) ends the whole
+    process group.
     """
     process = await _start(params, context)
+    guard: Guard | None = context.services.get("guard")
+    if guard is not None:
+        guard.add(process.pid)
     context.begin()
     assert process.stdout is not None
     assert process.stderr is not None
@@ -148,6 +153,9 @@ async def run_command(params: ShellParams, context: Context) -> dict[str, Json]:
         for task in (*readers, feeder):
             task.cancel()
         await asyncio.gather(*readers, feeder, return_exceptions=True)
+        end_group(process.pid)
+        if guard is not None:
+            guard.remove(process.pid)
         await finish(process)
     return _result(process.returncode or 0, stdout, stderr)
 

@@ -105,6 +105,7 @@ def begin_items(turn: Turn, frame: Frame, step: Step, visit: int) -> None:
     if not isinstance(items, list):
         raise StepFault("bad-value", f'"items" must give a list, and gave {_kind_of(items)}.')
     turn.check_budget("max_for_each_items", len(items))
+    turn.run.items = max(turn.run.items, len(items))
     each = Each(total=len(items))
     node = Node(step.id, visit, "open", turn.order(), turn.now, body=each)
     steps.parked(turn, frame, node, step)

@@ -211,7 +211,8 @@ class Run(msgspec.Struct, omit_defaults=True):
     """The head of a run.
 
     ``phase``: ``queued``, ``relocking`` (a retried run waits for its leases), ``active``, ``stopping``,
-    ``compensating``, ``handlers``, ``ended``.  ``seq`` orders what happens inside the run.
+    ``compensating``, ``handlers``, ``ended``.  ``seq`` orders what happens inside the run.  ``items`` is
+    the length of the longest ``for_each`` so far, ``journal`` the bytes of the run's journal.
     """
 
     id: str
@@ -248,7 +249,7 @@ class Run(msgspec.Struct, omit_defaults=True):
     superseded_by: str | None = None
     unwound: bool = False
     journal: int = 0
-    """Bytes of the run's journal."""
+    items: int = 0
 
 
 TERMINAL = frozenset({"completed", "failed", "cancelled", "superseded"})

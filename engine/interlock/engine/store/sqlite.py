@@ -129,6 +129,20 @@ class SqliteStore:
     # --- transactions ---
 
     @contextmanager
+    def together(self) -> Iterator[None]:
+        """Inside a transaction: all of this or nothing, whatever becomes of the rest."""
+        self.run("mark")
+        try:
+            yield
+        except BaseException:
+            # After some errors SQLite itself has ended the whole transaction.
+            if self._db.in_transaction:
+                self.run("undo")
+                self.run("keep")
+            raise
+        self.run("keep")
+
+    @contextmanager
     def writing(self, trace: Callable[[str], None] | None = None) -> Iterator[None]:
         """A transaction that owns the store: all of it or nothing."""
         with mapped():
@@ -192,6 +206,12 @@ _CODES = {
     sqlite3.SQLITE_CORRUPT: ("store-corrupt", "The store is damaged; restore a backup."),
     sqlite3.SQLITE_NOTADB: ("store-corrupt", "The file is no store (not a database)."),
 }
+
+
+def of_the_store(error: sqlite3.Error) -> bool:
+    """Whether an error is about the store as a whole, and not about what was just written."""
+    code = getattr(error, "sqlite_errorcode", None)
+    return isinstance(error, sqlite3.ProgrammingError) or code is None or code & 0xFF in _CODES
 
 
 @contextmanager

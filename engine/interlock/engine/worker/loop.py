@@ -14,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
 from interlock.engine.blocks.children import Children
+from interlock.engine.blocks.guard import Guard
 from interlock.engine.blocks.http import new_client
 from interlock.engine.blocks.registry import Registry
 from interlock.engine.errors import CallerError
@@ -47,10 +48,11 @@ class Worker:
     """Works on the runs of one store.
 
     ``concurrency`` is how many blocks run at the same time, ``grace`` how long a stop waits for them,
-    in seconds.  Only work of blocks that may run here is taken.  ``secrets`` are asked at each use;
-    work that needs one which is not given is handed back, or fails with ``secret-unavailable`` if it
-    is of the run ``only_for`` or of a run that this one started, for which no other worker is
-    expected.  ``on_log`` gets what blocks log, redacted.
+    in seconds.  Only work of blocks that may run here is taken.  With ``only_for`` it is the work of that
+    run, of those that it started, and of those that these wait for; with ``others`` that of the whole
+    store as well.  ``secrets`` are asked at each use; work that needs one which is not given is handed
+    back, or fails with ``secret-unavailable`` if it is of the run ``only_for`` or of a run that this
+    one started, for which no other worker is expected.  ``on_log`` gets what blocks log, redacted.
 
     >>> worker = Worker(kernel, Registry(), cipher=cipher)  # doctest: +SKIP
     >>> await worker.run()                                  # doctest: +SKIP
@@ -68,6 +70,7 @@ class Worker:
         grace: float = 30.0,
         poll: float = 0.1,
         only_for: str | None = None,
+        others: bool = False,
         name: str | None = None,
         on_log: Callable[[LogLine], None] | None = None,
     ) -> None:
@@ -80,6 +83,7 @@ class Worker:
         self.grace = grace
         self.poll = poll
         self.only_for = only_for
+        self.others = others
         self.name = name or new_name()
         self.on_log = on_log
         self.counts = Counts()
@@ -105,12 +109,15 @@ class Worker:
 
     async def run(self) -> None:
         """Work until `stop`; `CallerError` where the store can no longer be used."""
-        children = Children(limit=max(2, min(self.concurrency, 8)), hidden=self.hidden_environment)
+        guard = Guard()
+        limit = max(2, min(self.concurrency, 8))
+        children = Children(limit=limit, hidden=self.hidden_environment, guard=guard)
         try:
             async with new_client() as client:
                 services = {
                     "http": client,
                     "children": children,
+                    "guard": guard,
                     "hidden_environment": self.hidden_environment,
                 }
                 await self._ask(self.kernel.register, self.name)
@@ -120,6 +127,7 @@ class Worker:
                     await self._end()
         finally:
             await children.close()
+            guard.close()
             self._thread.shutdown(wait=True)
 
     # --- the loop ---
@@ -166,7 +174,8 @@ class Worker:
         free = self.concurrency - len(self._attempts)
         if self._stopping or not (settlements or free):
             free = 0
-        claim = Claiming(self.name, free, self.registry.runnable) if free else None
+        tree = None if self.others else self.only_for
+        claim = Claiming(self.name, free, self.registry.runnable, tree) if free else None
         if not settlements and claim is None:
             return False
         if settlements:
@@ -183,10 +192,10 @@ class Worker:
     async def _claim(self, claim: Claiming) -> list[Task]:
         def ask() -> list[Task]:
             # Looking first keeps an idle worker from writing to the store at every look.
-            ready = self.kernel.next_ready()
+            ready = self.kernel.next_ready(claim.tree)
             if ready is None or ready > time.time() + 0.001:
                 return []
-            return self.kernel.claim(claim.worker, claim.limit, blocks=claim.blocks)
+            return self.kernel.claim(claim.worker, claim.limit, blocks=claim.blocks, tree=claim.tree)
 
         return await self._ask(ask)
 

@@ -31,6 +31,7 @@ STANDING_SECONDS = 0.4
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", nargs="?")
+    parser.add_argument("--others", action="store_true", help="also work on the other runs of the store")
     parser.add_argument("--resume", metavar="RUN", help="go on with a stored run instead")
     common.add_inputs(parser)
     common.add_secrets(parser)
@@ -85,7 +86,9 @@ class _Session:
         self.options = options
         self.view: View = view_for(options.json)
         self.questions = Questions(engine, self.view)
-        self.worker: Worker = engine.worker(only_for=name, on_log=self._log, hidden_environment=variables)
+        self.worker: Worker = engine.worker(
+            only_for=name, others=options.others, on_log=self._log, hidden_environment=variables
+        )
         self.interrupted = 0
         self._seen = 0
         self._over = False

@@ -1,3 +1,9 @@
+-- name: mark
+SAVEPOINT turn;
+-- name: keep
+RELEASE turn;
+-- name: undo
+ROLLBACK TO turn;
 -- name: meta
 SELECT store_time, next_claim FROM meta;
 -- name: set_meta
@@ -72,16 +78,16 @@ SELECT seq, run, at, kind, path, visit, data FROM events WHERE seq > ? ORDER BY 
 SELECT id FROM runs WHERE starter = ? ORDER BY num;
 -- name: run_num
 SELECT num FROM runs WHERE id = ?;
--- name: runs_all
+-- name: runs_by_age
 SELECT id, account, workflow, status, dispatched_at, ended_at, code FROM runs
-WHERE num < ? ORDER BY num DESC LIMIT ?;
--- name: runs_by_account
-SELECT id, account, workflow, status, dispatched_at, ended_at, code FROM runs
-WHERE num < ? AND account = ? ORDER BY num DESC LIMIT ?;
+WHERE num < ?1 AND (?2 IS NULL OR account = ?2) AND (?3 IS NULL OR workflow = ?3) ORDER BY num DESC LIMIT ?4;
+-- name: runs_by_status
+SELECT id, account, workflow, status, dispatched_at, ended_at, code FROM runs INDEXED BY runs_by_status
+WHERE status = ?4 AND num < ?1 AND (?2 IS NULL OR account = ?2) AND (?3 IS NULL OR workflow = ?3)
+ORDER BY num DESC LIMIT ?5;
 -- name: runs_by_workflow
-SELECT id, account, workflow, status, dispatched_at, ended_at, code FROM runs
-WHERE num < ?1 AND (?2 IS NULL OR account = ?2) AND (?3 IS NULL OR workflow = ?3)
-  AND (?4 IS NULL OR status = ?4) ORDER BY num DESC LIMIT ?5;
+SELECT id, account, workflow, status, dispatched_at, ended_at, code FROM runs INDEXED BY runs_by_workflow
+WHERE account = ?2 AND workflow = ?3 AND num < ?1 ORDER BY num DESC LIMIT ?4;
 -- name: count_runs
 SELECT status, count(*) FROM runs GROUP BY status;
 -- name: old_runs

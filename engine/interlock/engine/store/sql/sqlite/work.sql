@@ -17,6 +17,17 @@ WHERE t.worker IS NULL AND t.ready_at <= ? ORDER BY t.ready_at LIMIT ?;
 SELECT t.id, t.run, t.path, t.visit, t.kind, t.block, t.sealed, t.body, r.account, r.workflow, r.known, r.deadline
 FROM json_each(?3) b CROSS JOIN tasks t JOIN runs r ON r.id = t.run
 WHERE t.block = b.value AND t.worker IS NULL AND t.ready_at <= ?1 ORDER BY t.ready_at LIMIT ?2;
+-- name: ready_tasks_in
+-- A run, what it started at any depth, and what these wait for.
+WITH RECURSIVE tree(id) AS (
+    SELECT ?4
+    UNION SELECT r.id FROM tree CROSS JOIN runs r ON r.starter = tree.id
+    UNION SELECT d.on_run FROM tree CROSS JOIN deps d ON d.run = tree.id
+)
+SELECT t.id, t.run, t.path, t.visit, t.kind, t.block, t.sealed, t.body, r.account, r.workflow, r.known, r.deadline
+FROM tree CROSS JOIN tasks t ON t.run = tree.id JOIN runs r ON r.id = t.run
+WHERE t.worker IS NULL AND t.ready_at <= ?1 AND (?3 IS NULL OR t.block IN (SELECT value FROM json_each(?3)))
+ORDER BY t.ready_at LIMIT ?2;
 -- name: claim_task
 UPDATE tasks SET worker = ?, claim = ? WHERE id = ?;
 -- name: unclaim_task
@@ -25,6 +36,13 @@ UPDATE tasks SET worker = NULL, claim = 0, ready_at = ? WHERE id = ?;
 SELECT id, run, path, visit, kind FROM tasks WHERE worker = ? ORDER BY claim;
 -- name: next_ready
 SELECT min(ready_at) FROM tasks WHERE worker IS NULL;
+-- name: next_ready_in
+WITH RECURSIVE tree(id) AS (
+    SELECT ?1
+    UNION SELECT r.id FROM tree CROSS JOIN runs r ON r.starter = tree.id
+    UNION SELECT d.on_run FROM tree CROSS JOIN deps d ON d.run = tree.id
+)
+SELECT min(t.ready_at) FROM tree CROSS JOIN tasks t ON t.run = tree.id WHERE t.worker IS NULL;
 -- name: drop_run_tasks
 DELETE FROM tasks WHERE run = ?;
 -- name: know_worker
