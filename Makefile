@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
 JOBS ?= 2
 
-.PHONY: demo test lint format docs bench clean test-editors
+.PHONY: demo test test-vscode lint format docs bench clean test-editors campaign-agreement
 
 $(STAMP): pyproject.toml
 	@test -n "$(PYTHON)" || { echo "Interlock needs Python 3.11 or newer, and none was found." >&2; exit 2; }
@@ -31,6 +31,13 @@ test-editors: $(STAMP)
 		echo "Installing Neovim and Emacs ..."; \
 		apt-get install -y -q neovim emacs-nox elpa-eglot || echo "They cannot be installed; their tests are skipped."; }
 	$(BIN)/pytest tests/server/lsp/test_editors.py -rs
+
+# The editor's extension, apart from `make test`: needs Node 20 or newer. E2E=1 drives a real editor as well.
+test-vscode: $(STAMP)
+	@command -v npm >/dev/null || { echo "make test-vscode needs Node 20 or newer with npm." >&2; exit 2; }
+	@cd vscode-extension && { test -d node_modules || npm ci --no-audit --no-fund; }
+	@cd vscode-extension && npm run --silent test
+	@if [ -n "$(E2E)" ]; then cd vscode-extension && npm run --silent e2e; fi
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

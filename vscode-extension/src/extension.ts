@@ -1,0 +1,98 @@
+/** The extension as the editor starts it: makes the parts, and connects them with commands and events. */
+import * as vscode from "vscode";
+import { Pages } from "./explain.ts";
+import { GraphPanel } from "./graph/panel.ts";
+import { adopt, Language, LANGUAGE } from "./language.ts";
+import { Keeper } from "./program/keeper.ts";
+import { Desk, say } from "./runs/desk.ts";
+import { Lenses } from "./runs/lens.ts";
+import { Questions } from "./runs/questions.ts";
+import { Sessions } from "./runs/sessions.ts";
+import { menu, statusBar } from "./status.ts";
+import { registerActions } from "./view/actions.ts";
+import { Runs } from "./view/tree.ts";
+
+export async function activate(context: vscode.ExtensionContext): Promise<void> {
+  await vscode.workspace.fs.createDirectory(context.globalStorageUri);
+  const log = vscode.window.createOutputChannel("Interlock");
+  const output = vscode.window.createOutputChannel("Interlock Runs");
+  const keeper = new Keeper(context, log);
+  // The server reads what the client tells it to; the folder that it starts in must not matter.
+  const language = new Language(log, context.globalStorageUri.fsPath);
+  const desk = new Desk(keeper, log);
+  const graph = new GraphPanel(language, context.extensionUri);
+  const questions = new Questions(desk);
+  const sessions = new Sessions(desk, language, graph, questions, output, context.extensionUri);
+  const tree = new Runs(desk);
+  const pages = new Pages(language);
+  context.subscriptions.push(
+    log, output, keeper, language, graph, sessions, tree, pages.register(), statusBar(language, keeper),
+    vscode.languages.registerCodeLensProvider({ language: LANGUAGE }, new Lenses(language)),
+    ...registerActions({ desk, language, graph, questions, sessions, tree }),
+    sessions.onDidChange(() => tree.refresh(300)),
+    keeper.onDidChange(() => tree.refresh()),
+  );
+
+  const on = (name: string, act: (...args: never[]) => unknown): void => {
+    context.subscriptions.push(vscode.commands.registerCommand(`interlock.${name}`, act));
+  };
+  const search = async (): Promise<void> => {
+    await language.start(await keeper.find());
+  };
+  on("restart", search);
+  on("showLog", () => log.show());
+  on("showRunLog", () => output.show());
+  on("menu", menu);
+  on("install", async () => {
+    await keeper.install();
+    await language.start(keeper.program);
+  });
+  on("explainRule", (rule?: unknown) => pages.show(typeof rule === "string" ? rule : undefined));
+  on("refresh", () => tree.refresh());
+  on("exportGraph", () => graph.export());
+  on("showGraph", async (uri?: vscode.Uri, workflow?: unknown) => {
+    const document = await meant(uri);
+    if (document !== undefined) await graph.show(document, typeof workflow === "string" ? workflow : undefined);
+  });
+  on("run", async (uri?: vscode.Uri, workflow?: unknown) => {
+    const document = await meant(uri);
+    const line = vscode.window.activeTextEditor?.selection.active.line;
+    if (document !== undefined) void sessions.start(document, typeof workflow === "string" ? workflow : undefined, line);
+  });
+  listen(context, keeper, language, search);
+  void begin(keeper, search);
+}
+
+/** The document of a command: the one named, else the active editor's. */
+async function meant(uri: vscode.Uri | undefined): Promise<vscode.TextDocument | undefined> {
+  if (uri instanceof vscode.Uri) return vscode.workspace.openTextDocument(uri);
+  const editors = [vscode.window.activeTextEditor, ...vscode.window.visibleTextEditors];
+  const document = editors.find((one) => one?.document.languageId === LANGUAGE)?.document;
+  if (document === undefined) say(new Error("Open a workflow file first."));
+  return document;
+}
+
+function listen(context: vscode.ExtensionContext, keeper: Keeper, language: Language, search: () => Promise<void>): void {
+  const adoptAll = (): void => {
+    for (const document of vscode.workspace.textDocuments) void adopt(document, language);
+  };
+  context.subscriptions.push(
+    vscode.workspace.onDidOpenTextDocument((document) => void adopt(document, language)),
+    vscode.workspace.onDidSaveTextDocument((document) => void adopt(document, language)),
+    language.onDidChange((state) => state === "on" && adoptAll()),
+    vscode.workspace.onDidGrantWorkspaceTrust(() => void begin(keeper, search)),
+    vscode.workspace.onDidChangeConfiguration((change) => {
+      if (["path", "server", "trace"].some((name) => change.affectsConfiguration(`interlock.${name}`))) void search();
+    }),
+  );
+  adoptAll();
+}
+
+/** Looks for the program and starts the server; where there is none, and workflows to check, offers one. */
+async function begin(keeper: Keeper, search: () => Promise<void>): Promise<void> {
+  await search();
+  if (keeper.program !== undefined) return;
+  const open = vscode.workspace.textDocuments.some((document) => document.languageId === LANGUAGE);
+  const inside = open || (await vscode.workspace.findFiles("{**/*.workflow.{yaml,yml},interlock.toml}", "**/node_modules/**", 1)).length > 0;
+  if (inside) await keeper.offer();
+}
