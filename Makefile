@@ -35,7 +35,7 @@ test-editors: $(STAMP)
 # The editor's extension, apart from `make test`: needs Node 20 or newer. E2E=1 drives a real editor as well.
 test-vscode: $(STAMP)
 	@command -v npm >/dev/null || { echo "make test-vscode needs Node 20 or newer with npm." >&2; exit 2; }
-	@cd vscode-extension && { test -d node_modules || npm ci --no-audit --no-fund; }
+	@cd vscode-extension && { test -d node_modules || npm ci --ignore-scripts --no-audit --no-fund; }
 	@cd vscode-extension && npm run --silent test
 	@if [ -n "$(E2E)" ]; then cd vscode-extension && npm run --silent e2e; fi
 

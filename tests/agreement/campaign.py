@@ -18,6 +18,8 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 import msgspec
 
 from agreement import checks, shrink
+from agreement.deadlock import KINDS, case, search
+from interlock.analyzer.rules.catalog import WORKSPACE_ERRORS
 from interlock.engine.client import Engine
 
 CHUNK = 25
@@ -45,7 +47,25 @@ def chunk(first: int, count: int, share: float) -> Outcome:
             if seed % 4 == 0:
                 tried["hashes compared"] += 1
                 faults += [f"seed {seed}: {fault}" for fault in checks.hashed(seed)]
+            if seed % 8 == 0:
+                tried["circles tried"] += 1
+                faults += [f"seed {seed}: {fault}" for fault in circles(seed)]
     return Outcome(dict(tried), faults)
+
+
+def circles(seed: int) -> list[str]:
+    """A circle that is told of deadlocks in some schedule; without one none is told of and none does."""
+    kind = sorted(KINDS)[seed // 8 % len(KINDS)]
+    faults = []
+    for circle in (True, False):
+        made = case(kind, seed, circle)
+        told = checks.codes(checks.diagnostics(made.text)).keys() & WORKSPACE_ERRORS
+        if told != ({made.code} if circle else set()):
+            faults.append(f"{kind} with circle={circle} is told {told}")
+        found = search(made.text, made.starts, 200 if circle else 8)
+        if circle != (found is not None):
+            faults.append(f"{kind} with circle={circle}: deadlock in schedule {found}")
+    return faults
 
 
 def main() -> int:
