@@ -5,6 +5,7 @@ import json
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from ruamel.yaml.reader import Reader
 
 from interlock.analyzer.syntax.locate import index_at, locate, places
 
@@ -23,6 +24,8 @@ def _value(parse, text):
         ("a: 'it''s x'\n", 3, "s x"),
         ('a: "t\\tu\\u00e9v"\n', 1, "\\tu"),
         ('a: "t\\tu\\u00e9v"\n', 4, 'v"'),
+        ('a: "t\\ud83d\\ude00v"\n', 1, "\\ud83d"),
+        ('a: "t\\uD83D\\uDE00v"\n', 2, 'v"'),
         ('a: "x\\\n   y"\n', 1, 'y"'),
         ("a: one\n  two\n\n  three\n", 3, "\n  two"),
         ("a: one\n  two\n\n  three\n", 8, "three"),
@@ -106,3 +109,23 @@ def test_block(parse, content, style, chomping, indicator, end):
 def test_plain(parse, content, end):
     text = "a: x" + (end + "   ").join(content) + "z" + end
     _check(text, _value(parse, text))
+
+
+def test_a_scalar_is_read_once_for_all_of_its_places(parse):
+    one, other = _value(parse, "a: 'it''s'\n"), _value(parse, "b: it\n")
+    assert places(one) is places(one)
+    assert places(other) != places(one)
+
+
+def test_a_run_of_tabs_is_looked_at_once(monkeypatch, parse):
+    looks = 0
+    peek = Reader.peek
+
+    def counted(self, index=0):
+        nonlocal looks
+        looks += 1
+        return peek(self, index)
+
+    monkeypatch.setattr(Reader, "peek", counted)
+    parse("\t" * 1000 + "\na: [x?, :y]\n")
+    assert 1000 < looks < 50_000

@@ -123,3 +123,14 @@ def test_an_url_that_names_no_store_is_refused(url: str) -> None:
     with pytest.raises(CallerError) as caught:
         Engine.open(url)
     assert caught.value.code == "not-allowed"
+
+
+@pytest.mark.parametrize(
+    ("given", "shown"), [(1.0, "1.0"), (0.0, "0.0"), (True, "true"), (None, "null"), (2**70, "1.1805916207174113e21")]
+)
+def test_an_input_that_does_not_fit_is_shown_as_it_was_given(given, shown):
+    with Engine.open("memory:") as engine:
+        engine.define("workflow: w\ninputs: {n: integer}\nsteps: [{id: a, block: set}]")
+        with pytest.raises(CallerError) as refused:
+            engine.dispatch("w", {"n": given})
+    assert str(refused.value).endswith(f"was given {shown}.")

@@ -233,13 +233,7 @@ class ListFlow:
         return self._loops
 
     def _find_loops(self) -> Iterator[Loop]:
-        reach = {number: self._reach_from(number) for number in self.reachable}
-        done: set[int] = set()
-        for number in sorted(self.reachable):
-            if number in done or number not in reach[number]:
-                continue
-            members = frozenset(other for other in reach[number] if number in reach.get(other, ()))
-            done |= members
+        for members in self._strong_parts():
             closing = tuple(
                 member
                 for member in sorted(members)
@@ -249,16 +243,45 @@ class ListFlow:
             )
             yield Loop(members, closing)
 
-    def _reach_from(self, number: int) -> frozenset[int]:
+    def _strong_parts(self) -> list[frozenset[int]]:
+        """The strongly connected parts that are loops, by their first step.
+
+        Kosaraju's way, twice over the edges: a list of many jumps has an edge for each pair of steps.
+        """
+        back: dict[int, list[int]] = {number: [] for number in self.reachable}
+        finished: list[int] = []
         seen: set[int] = set()
-        todo = [edge.target for edge in self.edges[number]]
+        todo: list[tuple[int, Iterator[Edge]]] = []
+        if self.steps:
+            seen.add(0)
+            todo.append((0, iter(self.edges[0])))
         while todo:
-            other = todo.pop()
-            if other == END or other in seen:
-                continue
-            seen.add(other)
-            todo.extend(edge.target for edge in self.edges[other])
-        return frozenset(seen)
+            number, edges = todo[-1]
+            for edge in edges:
+                if edge.target == END:
+                    continue
+                back[edge.target].append(number)
+                if edge.target not in seen:
+                    seen.add(edge.target)
+                    todo.append((edge.target, iter(self.edges[edge.target])))
+                    break
+            else:
+                finished.append(number)
+                todo.pop()
+        parts: list[frozenset[int]] = []
+        done: set[int] = set()
+        for first in reversed(finished):
+            members: set[int] = set()
+            open_numbers = [first] if first not in done else []
+            while open_numbers:
+                number = open_numbers.pop()
+                if number not in done:
+                    done.add(number)
+                    members.add(number)
+                    open_numbers.extend(back[number])
+            if len(members) > 1 or (first in back[first] and members):
+                parts.append(frozenset(members))
+        return sorted(parts, key=min)
 
 
 def never_completes(step: Step) -> bool:

@@ -22,6 +22,8 @@ _KEY_LINE = re.compile(r"[ ]*(?:- +)*[\w.\"'$-]+ *:(?:\s|\Z)|[ ]*- ")
 _BLOCK_HEADER = re.compile(r"(?:^|[:\-] +)(?:[&!]\S+ +)*[|>][-+0-9]*[ \t]*(?:#.*)?$")
 _DASHED = re.compile(r"-[^\s-]")
 _WORD = re.compile(r"[^\s,\[\]{}:\"'#]+|\S")
+_QUOTES = "\"'"
+_KEY = re.compile(r"([\w.$-]+|\"[^\"\n]*\"|'[^'\n]*') *:(?=\s|\Z)")
 _SECOND_COLON = re.compile(r"[^\s\"'#][^\n]*?:(?:[ \t]|$)")
 
 
@@ -50,6 +52,23 @@ def illegal(piece: Piece, at: int) -> SyntaxProblem:
             f'remove it, or write it as "\\x{code:02x}" in double quotes'
         )
     return _problem(piece, at, at + 1, message)
+
+
+def outdented(piece: Piece, text: str, start: int, column: int) -> SyntaxProblem | None:
+    """The problem of a key that stands before the column of a step's keys; None where no key begins there.
+
+    ``column`` is where the keys of the step above begin, counted from 0.
+    """
+    key = _KEY.match(text, start)
+    if key is None:
+        return None
+    message = (
+        f'"{key[1].strip(_QUOTES)[:40]}" is not indented like the keys of the step above it, '
+        "so it is no part of that step"
+    )
+    more = column - (start - _line_start(text, start))
+    hint = f"indent it by {more} more space{'' if more == 1 else 's'}" if more > 0 else "indent it as they are"
+    return _problem(piece, start, _line_end(text, start), message, hint)
 
 
 def diagnose(piece: Piece, text: str, refusal: Refusal) -> SyntaxProblem:
@@ -261,6 +280,11 @@ _SPECIAL = (
     (
         "expected escape sequence",
         "the escape is not complete: \\x takes 2 hexadecimal digits, \\u 4 and \\U 8",
+    ),
+    (
+        "escape of no character",
+        "an escape in this text stands for no character of Unicode (half of a surrogate pair, or a number "
+        "beyond 10FFFF); correct it, or remove it",
     ),
     ("unexpected document separator", "a new document begins before this quote is closed"),
     ("undefined tag handle", "this tag uses a handle that no %TAG line defines; remove the tag"),

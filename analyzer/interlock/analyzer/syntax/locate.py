@@ -32,6 +32,7 @@ _ESCAPES = {
     "P": "\u2029",
 }
 _DIGITS = {"x": 2, "u": 4, "U": 8}
+_PAIR = re.compile(r"\\u(d[89ab][0-9a-f]{2})\\u(d[c-f][0-9a-f]{2})", re.I)
 _BREAK = re.compile(r"\r\n|\r|\n")
 _FOLD = re.compile(r"[ \t]*(?:\r\n|\r|\n)(?:[ \t]*(?:\r\n|\r|\n))*[ \t]*")
 _HEADER = re.compile(r"[|>][^\r\n]*(?:\r\n|\r|\n|\Z)")
@@ -76,8 +77,24 @@ def index_at(scalar: Scalar, offset: int) -> int:
     return min(bisect_left(places(scalar), offset), len(scalar.value))
 
 
+# The scalar that was read last: whoever asks for one place of it asks for the next one, too.
+_last: list[tuple[Scalar, list[int]]] = []
+
+
 def places(scalar: Scalar) -> list[int]:
-    """Where each character of the value is written, and where the value ends: one more than it is long."""
+    """Where each character of the value is written, and where the value ends: one more than it is long.
+
+    The list is shared between callers; nobody changes it.
+    """
+    for known, offsets in _last:
+        if known is scalar:
+            return offsets
+    offsets = _read(scalar)
+    _last[:] = [(scalar, offsets)]
+    return offsets
+
+
+def _read(scalar: Scalar) -> list[int]:
     if scalar.style == "plain":
         found, end = _plain(scalar)
     elif scalar.style == "single":
@@ -157,8 +174,13 @@ def _escape(places: _Places, text: str, at: int, end: int) -> int:
     if digits is None:
         places.one(_ESCAPES.get(letter, letter), at)
         return at + 2
-    places.one(chr(int(text[at + 2 : at + 2 + digits], 16)), at)
-    return at + 2 + digits
+    stop = at + 2 + digits
+    pair = _PAIR.match(text, at, end)
+    if pair:  # as JSON writes one character
+        places.one(bytes.fromhex(pair[1] + pair[2]).decode("utf-16-be"), at)
+        return pair.end()
+    places.one(chr(int(text[at + 2 : stop], 16)), at)
+    return stop
 
 
 def _block(scalar: Scalar) -> tuple[_Places, int]:

@@ -20,6 +20,8 @@ _SPACE = "\0 \t\r\n"
 _FLOW = ",[]{}"
 _INDICATORS = "\0 \t\r\n-?:,[]{}#&*!|>'\"%@`"
 _KEY_LENGTH = 1024
+# The halves of surrogate pairs: high ones, low ones, and where ordinary characters go on.
+_HIGH, _LOW, _NO_SURROGATE = "\ud800", "\udc00", "\ue000"
 
 
 class _Scanner(Scanner):
@@ -105,12 +107,30 @@ class _Scanner(Scanner):
         while reader.peek(ahead) in " \t":
             ahead += 1
         if reader.peek(ahead) in _END or reader.peek(ahead) == "#":
+            reader.forward(ahead - 1)  # all of it, or each tab would look at all that follow it
             return True
         line = reader.buffer[reader.pointer - reader.column : reader.pointer]
         if not line.strip(" ") and len(line) <= self.indent:
             return False
         self.allow_simple_key = False  # no block collection begins behind a tab
         return True
+
+    def scan_flow_scalar_non_spaces(self, double: Any, start_mark: Any) -> Any:
+        """An escape gives one character of Unicode; two that are a surrogate pair, as JSON writes it, give one."""
+        try:
+            chunks = super().scan_flow_scalar_non_spaces(double, start_mark)
+        except (ValueError, OverflowError):  # from chr()
+            chunks = ["\ud800"]
+        joined: list[str] = []
+        for chunk in chunks:
+            if joined and _HIGH <= joined[-1] < _LOW <= chunk < _NO_SURROGATE:
+                joined[-1] = (joined[-1] + chunk).encode("utf-16", "surrogatepass").decode("utf-16")
+            else:
+                joined.append(chunk)
+        if any(_HIGH <= chunk < _NO_SURROGATE for chunk in joined):
+            problem = "found an escape of no character"
+            raise ScannerError("while scanning a double-quoted scalar", start_mark, problem, start_mark)
+        return joined
 
     def scan_block_scalar_indicators(self, start_mark: Any) -> tuple[bool | None, int | None]:
         reader = self.reader

@@ -99,12 +99,14 @@ def without_inner_questions(text: str) -> tuple[str, dict[int, str]] | None:
 
 def _has_bare_question(text: str) -> bool:
     """Whether a question mark stands outside of quotes, as far as its line shows."""
-    at = text.find("?")
-    while at >= 0:
-        line = text.rfind("\n", 0, at) + 1
-        if not text.count('"', line, at) % 2 and not text.count("'", line, at) % 2:
-            return True
-        at = text.find("?", at + 1)
+    for line in text.split("\n"):
+        doubles = singles = 0
+        *before, _ = line.split("?")
+        for part in before:
+            doubles += part.count('"')
+            singles += part.count("'")
+            if not doubles % 2 and not singles % 2:
+                return True
     return False
 
 

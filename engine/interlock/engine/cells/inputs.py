@@ -10,6 +10,7 @@ from interlock.engine.cells.messages import Join
 from interlock.engine.cells.state import Run
 from interlock.engine.cells.turn import NewRun, run_root
 from interlock.engine.ports import Definition, Evaluator, Json
+from interlock.engine.values import dump
 
 
 class InputsRefused(Exception):
@@ -83,7 +84,7 @@ def _shown(declared: Input, value: Json) -> str:
         return "a map"
     if isinstance(value, list):
         return "a list"
-    return {True: "true", False: "false", None: "null"}[value] if value in (True, False, None) else str(value)
+    return dump(value).decode()
 
 
 def new_run(
