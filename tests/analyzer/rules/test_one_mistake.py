@@ -147,3 +147,16 @@ outputs: {z: "{fetch.json}"}
         (10, "IL202", "fetch"),
         (14, "IL202", "fetch"),
     ]
+
+
+@pytest.mark.parametrize("torn", ["  params: {message: hi}\n", "  params:\n    message: hi\n"])
+def test_a_key_that_is_outdented_is_not_missed_in_its_step(torn: str) -> None:
+    text = f"workflow: w\nsteps:\n  - id: a\n    block: log\n{torn}  - id: b\n    block: log\n"
+    one, other = check_texts({"example.workflow.yaml": text})
+    assert (one.line, one.code) == (5, "IL101")
+    assert one.message == (
+        '"params" is not indented like the keys of the step above it, so it is no part of that step.'
+    )
+    assert one.hint == "Indent it by 2 more spaces."
+    assert (other.code, text[other.offset :].startswith("block: log\n")) == ("IL209", True)
+    assert other.line > one.line  # the other step's own lack is still told

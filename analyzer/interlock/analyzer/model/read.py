@@ -21,12 +21,14 @@ from interlock.analyzer.syntax.nodes import Alias, Document, Mapping, Node, Scal
 class ReadStep(msgspec.Struct, frozen=True, eq=False):
     """What one step at the top gave: the same again as long as its node is the same.
 
-    ``broken`` is whether the document was broken then; ``bad_ids`` are the ids in it that are no names.
+    ``broken`` is whether the document was broken then, and ``torn`` whether a key of this step was among
+    what could not be read; ``bad_ids`` are the ids in it that are no names.
     """
 
     step: Step | None
     findings: tuple[Finding, ...]
     broken: bool
+    torn: bool
     bad_ids: tuple[str, ...]
 
     @property
@@ -82,23 +84,33 @@ def _torn(document: Document, rows: Rows, name: str) -> bool:
     return any(row.key.offset < span.offset and (end is None or span.offset < end) for span in document.broken)
 
 
+def _torn_keys(document: Document) -> frozenset[int]:
+    """Where pieces begin that could not be read and hold keys of the step before them."""
+    return frozenset(
+        span.piece.base for span in document.broken if span.position.column > 1 and not span.text.startswith("-")
+    )
+
+
 class _WorkflowReader(StepReader):
     def __init__(self, sink: Sink, memory: ReadSteps) -> None:
         super().__init__(sink)
         self._memory = memory
         self._inside = False
+        self._torn_off: frozenset[int] = frozenset()
 
     def step(self, node: Node, via: Span | None) -> Step | None:
         """A step; what is inside of one, or behind an alias, is not remembered by itself."""
         if self._inside or via is not None or isinstance(node, Alias):
             return super().step(node, via)
+        torn = node.piece.base + len(node.piece.text) in self._torn_off
         known = self._memory.before.get(node)
-        if known is None or known.broken != self.broken or not known.settled:
+        if known is None or known.broken != self.broken or known.torn != torn or not known.settled:
             mark, ids = self.sink.mark(), len(self.bad_ids)
             self._inside = True
+            self.torn = torn
             step = super().step(node, via)
             self._inside = False
-            known = ReadStep(step, self.sink.since(mark), self.broken, tuple(self.bad_ids[ids:]))
+            known = ReadStep(step, self.sink.since(mark), self.broken, torn, tuple(self.bad_ids[ids:]))
         else:
             self.sink.extend(known.findings)
             self.bad_ids += known.bad_ids
@@ -119,6 +131,7 @@ class _WorkflowReader(StepReader):
         if rows is None:
             return None
         self.broken = bool(document.broken)
+        self._torn_off = _torn_keys(document)
         if document.broken_keys or (document.broken and "steps" not in rows.rows):
             rows.unknown = True
         self.missing(rows, (x for x in WORKFLOW.fields.values() if x.required), WORKFLOW.title)

@@ -53,10 +53,12 @@ class StepReader(FieldReader):
 
     ``broken`` tells that parts of the document could not be parsed: a list may then look empty.
     ``bad_ids`` are the ids that are no legal names, and the names that expressions see in them:
-    what refers to such a step is not one mistake more.
+    what refers to such a step is not one mistake more.  ``torn`` is set for the next step alone: a
+    key of it stands in what could not be read.
     """
 
     broken = False
+    torn = False
 
     def __init__(self, sink: Sink) -> None:
         super().__init__(sink)
@@ -98,12 +100,14 @@ class StepReader(FieldReader):
         return read
 
     def step(self, node: Node, via: Span | None) -> Step | None:
+        torn, self.torn = self.torn, False
         found = self.follow(node, via)
         if found is None:
             return None
         rows = self.rows(found, found.span, STEP.fields, STEP.title, KINDS)
         if rows is None:
             return None
+        rows.unknown = rows.unknown or torn
         kind_row, too_many = self._kind_row(rows)
         span = found.span
         if kind_row is None:

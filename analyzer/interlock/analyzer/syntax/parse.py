@@ -15,7 +15,7 @@ from interlock.analyzer.syntax.build import Built, Outer, Refusal, build, duplic
 from interlock.analyzer.syntax.carve import inner_item, names_in, without
 from interlock.analyzer.syntax.comments import find_comments, find_comments_in_ruins
 from interlock.analyzer.syntax.cut import Cut, cut, documents, odd_line, top_lines, without_directives
-from interlock.analyzer.syntax.diagnose import diagnose, illegal
+from interlock.analyzer.syntax.diagnose import diagnose, illegal, outdented
 from interlock.analyzer.syntax.mend import Mended, mend
 from interlock.analyzer.syntax.nodes import (
     Alias,
@@ -313,7 +313,7 @@ class _Parse:
             if not first.broken and _items(first):
                 yield self.take(first)
                 rest = self.chunk("item", start + line, end)
-                yield self.take(rest if rest.broken else self.stray(rest))
+                yield self.take(rest if rest.broken else self.stray(rest, _key_column(chunk.key, places.indent)))
                 return
         yield self.take(self.carved(chunk) or chunk)
 
@@ -361,8 +361,11 @@ class _Parse:
             tuple(_ANCHOR.findall(lost)),
         )
 
-    def stray(self, chunk: Chunk) -> Chunk:
-        """A stretch that reads by itself, but does not stand where a step would."""
+    def stray(self, chunk: Chunk, column: int) -> Chunk:
+        """A stretch that reads by itself, but does not stand where a step would.
+
+        ``column`` is that of the keys of the step above it.
+        """
         text = chunk.key
         start = len(text) - len(text.lstrip())
         if isinstance(chunk.root, Sequence) and not chunk.root.flow:
@@ -374,6 +377,9 @@ class _Parse:
             chunk.problems = (problem, *chunk.problems)
             chunk.reusable = False
             return chunk
+        key = outdented(chunk.piece, text, chunk.root.start if chunk.root is not None else start, column)
+        if key is not None:
+            return self.fenced(chunk.kind, chunk.piece, text, (key,), False, False)
         return self.misplaced(chunk)
 
     # One piece.
@@ -518,6 +524,12 @@ class _Parse:
             keys,
             tuple(_ANCHOR.findall(text)),
         )
+
+
+def _key_column(item: str, indent: int) -> int:
+    """The column in which the keys of an item begin, counted from 0."""
+    found = re.match(r" *- +(?=[^\s#])", item)
+    return found.end() if found else indent + 2
 
 
 def _first_line(text: str, place: int) -> int:
