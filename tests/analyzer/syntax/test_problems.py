@@ -260,3 +260,29 @@ def test_messages_are_one_sentence_without_the_parsers_words(parse):
         assert "\n" not in problem.message
         for word in ("token", "block end", "scanning", "simple key", "did not find"):
             assert word not in problem.message
+
+
+@pytest.mark.parametrize(
+    ("line", "written"),
+    [
+        ("url: {inputs.url}/x", "{inputs.url}/x"),
+        ("message: {inputs.n} items  # how many", "{inputs.n} items"),
+        ("message: {size(a, b)} items", "{size(a, b)} items"),
+        ("params: {message: {fetch.status}!}", "{fetch.status}!"),
+        ("params: {message: {inputs.n} items, level: info}", "{inputs.n} items"),
+        ("params: {message: got {inputs.n} items, level: info}", "got {inputs.n} items"),
+        ("params: [{inputs.n} items]", "{inputs.n} items"),
+    ],
+)
+def test_a_text_with_a_template_that_lacks_quotes(parse, line, written):
+    text = HEAD + A + "  - id: x\n    " + line + "\n" + B
+    (problem,) = parse(text).documents[0].problems
+    assert problem.message == "quotes are missing around this text with a template in it"
+    assert problem.hint == f'put it in quotes: "{written}"'
+    assert problem.span.text == written
+
+
+@pytest.mark.parametrize("line", ["params: {a: {b: c} d: e}", "params: {a: 1 b: {c: d}}", "params: {a: b} c"])
+def test_a_missing_comma_is_no_template(parse, line):
+    (problem,) = parse(HEAD + A + "  - id: x\n    " + line + "\n" + B).documents[0].problems
+    assert "quotes are missing" not in problem.message

@@ -22,6 +22,13 @@ _KEY_LINE = re.compile(r"[ ]*(?:- +)*[\w.\"'$-]+ *:(?:\s|\Z)|[ ]*- ")
 _BLOCK_HEADER = re.compile(r"(?:^|[:\-] +)(?:[&!]\S+ +)*[|>][-+0-9]*[ \t]*(?:#.*)?$")
 _DASHED = re.compile(r"-[^\s-]")
 _WORD = re.compile(r"[^\s,\[\]{}:\"'#]+|\S")
+# A flow mapping of one key without a value: what a template looks like that is not in quotes.
+_INNER = r"\{(?![^{}\n]*: )[^{}\n,]+(?:\([^{}\n]*)?\}"
+_TEMPLATE = re.compile(_INNER)
+_TEMPLATE_BEFORE = re.compile(rf"(?:\A|[\s,\[{{])({_INNER})[ ]*\Z")
+_VALUE_START = re.compile(r"(?:.*[,:\[{](?:\s+|(?<=[\[{])))?")
+_FLOW_TEXT = re.compile(r"(?:[^{}\[\],\n]|\{[^{}\n]*\})*")
+_BLOCK_TEXT = re.compile(r"(?:(?! #).)*")
 _QUOTES = "\"'"
 _KEY = re.compile(r"([\w.$-]+|\"[^\"\n]*\"|'[^'\n]*') *:(?=\s|\Z)")
 _SECOND_COLON = re.compile(r"[^\s\"'#][^\n]*?:(?:[ \t]|$)")
@@ -183,12 +190,42 @@ def _flow(piece: Piece, text: str, refusal: Refusal) -> SyntaxProblem | None:
         message = f'found "{word}" where "{closing}" was expected, because "{bracket}" is open'
         return _problem(piece, at, end, message, None, related)
     if "expected ','" in refusal.problem:
+        quotes = _unquoted(piece, text, at, opened + 1)
+        if quotes is not None:
+            return quotes
         message = f'found "{word}" where "," or "{closing}" was expected; a comma is missing before it'
         return _problem(piece, at, end, message, None, related)
     if "node content" in refusal.problem:
         message = f'found "{word}" where a value was expected'
         return _problem(piece, at, end, message, None, related)
     return None
+
+
+def _unquoted(piece: Piece, text: str, at: int, flow: int | None) -> SyntaxProblem | None:
+    """A text with a template in it and without quotes, which ends at or goes on at a place.
+
+    ``flow`` is where the inside of the open bracket begins, None in block style.
+    """
+    begin = _line_start(text, at) if flow is None else max(flow, _line_start(text, at))
+    lead = text[begin:at]
+    before = _TEMPLATE_BEFORE.search(lead)
+    if before is None and not (flow is not None and _TEMPLATE.match(text, at)):
+        return None
+    start = begin + (before.start(1) if before is not None else _VALUE_START.search(lead).end())  # type: ignore[union-attr]
+    end = _line_end(text, start)
+    whole = (_FLOW_TEXT if flow is not None else _BLOCK_TEXT).match(text, start, end)
+    if whole is None or not whole[0].strip():
+        return None
+    written = whole[0].rstrip()
+    quote = "'" if '"' in written or "\\" in written else '"'
+    hint = f"put it in quotes: {quote}{written}{quote}" if quote not in written else "put it in quotes"
+    return _problem(
+        piece,
+        start,
+        start + len(written),
+        "quotes are missing around this text with a template in it",
+        hint if len(written) <= 80 else "put it in quotes",
+    )
 
 
 def _block(piece: Piece, text: str, refusal: Refusal) -> SyntaxProblem:
@@ -334,6 +371,9 @@ def _out_of_place(piece: Piece, text: str, refusal: Refusal) -> SyntaxProblem:
     before = text[start:at].strip(" -")
     word, end = _word(text, at)
     if before and refusal.problem.startswith("expected <block end>"):
+        quotes = _unquoted(piece, text, at, None)
+        if quotes is not None:
+            return quotes
         message = f'found "{word}" behind a value that is complete; remove it, or put quotes around the whole'
         return _problem(piece, at, end, message)
     if not before:
