@@ -72,6 +72,6 @@ RESULTS: dict[str, Type] = {
     ),
     "write_item": Record({"revision": "integer", "place": "string"}),
     "count.up": Record({"reached": "integer", "more": "boolean"}),
-    "http": Record({"status": "integer", "text": "string", "url": "string"}),
-    "shell": Record({"exit_code": "integer", "stdout": "string", "stderr": "string"}),
+    "http": Record({"status": "integer", "text": "string", "url": "string", "json": "dyn"}),
+    "shell": Record({"exit_code": "integer", "stdout": "string", "stderr": "string", "json": "dyn"}),
 }

@@ -11,6 +11,7 @@ import random
 from typing import Any
 
 import msgspec
+
 from agreement.write import Style, write
 from interlock.analyzer.source.text import SourceText
 from interlock.engine.cells.state import TERMINAL

@@ -97,6 +97,7 @@ class Drive:
         self.calls = 0
         self.signals = 0
         self.troubles = 0
+        self.retries = 0
         self.busy = False
 
     def run(self) -> list[Fault]:
@@ -202,7 +203,9 @@ class Drive:
                 continue
             left = [row for row in kernel.runs(limit=10_000) if row.status not in TERMINAL]
             if not left:
-                return True
+                if not self._retry_some():
+                    return True
+                continue
             silent = self.random.random() < self.plan.silent
             if not (not silent and self._answer(left)) and not self._pass_time() and not self._answer(left):
                 shown = [(row.run, row.workflow, row.status) for row in left]
@@ -233,6 +236,17 @@ class Drive:
         self.troubles += 1
         self.world.kernel.cancel(self.random.choice(rows).run)
         return True
+
+    def _retry_some(self) -> bool:
+        """A failed run goes on from its failed step; whether there was one."""
+        if self.plan.calm or self.retries >= 2:
+            return False
+        for row in self.world.kernel.runs(status="failed"):
+            if self.world.status(row.run).retryable:
+                self.retries += 1
+                self.world.kernel.retry(row.run)
+                return True
+        return False
 
     def _answer(self, rows: list[Any]) -> bool:
         """Answers one thing that some run waits for a person to say; whether there was one."""

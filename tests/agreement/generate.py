@@ -125,6 +125,7 @@ class Maker:
         self.inputs: dict[str, Any] = {}
         self.types: dict[str, Type] = {}
         self.secrets: list[str] = []
+        self.secret_inputs: list[str] = []
         self.key = 0
         self.started = 0
         self.groups = 0
@@ -154,7 +155,8 @@ class Maker:
         self._inputs()
         if self.chance(0.4):
             self.secrets = ["API_TOKEN"]
-        scope = Scope([ALWAYS, Entry("inputs", Record(self.types))])
+        readable = {name: type_ for name, type_ in self.types.items() if name not in self.secret_inputs}
+        scope = Scope([ALWAYS, Entry("inputs", Record(readable))])
         at_start = scope.copy()
         made, after = steps(self, scope, Place(), max(1, self.left))
         outputs, shown = self.outputs(after.at_end, 0.75)
@@ -229,6 +231,9 @@ class Maker:
             name = self.words.pop()
             kind = self.random.choice(["string", "integer", "number", "boolean", "array", "object", "any", "string"])
             self.inputs[name], self.types[name] = self._input(kind)
+            if self.inputs[name] == "string" and self.chance(0.3):
+                self.inputs[name] = {"type": "string", "secret": True}
+                self.secret_inputs.append(name)
 
     def _input(self, kind: str) -> tuple[Any, Type]:
         pick = self.random
@@ -286,6 +291,10 @@ class Maker:
         if kind == "list":
             item = self.random.choice(SCALARS[:2])
             return "{" + self.write.make(scope, List(item), 2, when) + "}", List(item)
+        if kind == "unknown" and self.chance(0.25):
+            # What was merged into the state is read as a whole, or not at all.
+            name = self.random.choice([*OUTPUT_WORDS, "told_by"])
+            return "{state.?" + name + ".orValue(0)}", "dyn"
         if kind == "unknown":
             kinds: list[Type] = ["dyn", "map", List("dyn"), List("string")]
             read = self.write.read(scope, self.random.choice(kinds), when)

@@ -67,6 +67,8 @@ def http_params(maker: Maker, scope: Scope, when: str | None) -> Document:
         made["json"] = {"sent": maker.value(scope, when)[0]}
     if maker.secrets and maker.chance(0.5):
         made["headers"] = {"authorization": "Bearer {secrets.API_TOKEN}"}
+    elif maker.secret_inputs and maker.chance(0.6):
+        made["headers"] = {"x-code": "{inputs." + maker.random.choice(maker.secret_inputs) + "}"}
     elif maker.chance(0.2):
         made["query"] = {"q": maker.whole(scope, "string", when), "limit": 5}
     if maker.chance(0.1):

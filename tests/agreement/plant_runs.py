@@ -80,7 +80,7 @@ def nested_section(docs: Docs, rng: random.Random) -> Place | None:
 @planting("IL403")
 def claim_after_write(docs: Docs, rng: random.Random) -> Place | None:
     spot = _held(docs, rng, protected=True)
-    if spot is None:
+    if spot is None or spot.each:
         return None
     steps = spot.body["steps"]
     if ends_early(steps):

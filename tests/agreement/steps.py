@@ -99,7 +99,7 @@ def _allowed(maker: Maker, kind: Any, place: Place) -> bool:
     if kind is claim:
         return place.leases in ("any", "claims") and place.each < 2 and not (place.held and place.loop)
     if kind in (child, started):
-        return bool(maker.children) and not place.held and (kind is child or place.depth == 0) and not place.loop
+        return bool(maker.children) and not place.loop and not (kind is child and place.held) and place.depth < 3
     if kind is agents:
         return bool(maker.children) and not maker.agents and place.depth == 0 and not place.loop
     return True
@@ -387,7 +387,9 @@ def child(maker: Maker, scope: Scope, place: Place, when: str | None) -> Made:
     if given:
         body["inputs"] = given
     step: Document = {"id": maker.new_id(), "run_workflow": body}
-    body["result_key"] = maker.new_id()
+    merges = callee.outputs is not None and maker.chance(0.25)
+    if not merges:
+        body["result_key"] = maker.new_id()
     if maker.chance(0.15):
         step["timeout"] = "48h"
     return step, callee.outputs if callee.outputs is not None else None
@@ -419,6 +421,8 @@ def started(maker: Maker, scope: Scope, place: Place, made: list[Any]) -> None:
     step: Document = {"id": maker.new_id(), "start_workflows": body}
     made.append(step)
     form = maker.random.choice(["none", "ids", "one", "group"])
+    if place.held or (form == "group" and place.depth):
+        form = "none"
     if form == "none" or (form == "one" and not count):
         return
     if form == "group":
@@ -433,16 +437,13 @@ def started(maker: Maker, scope: Scope, place: Place, made: list[Any]) -> None:
             wait = {"wait_for_workflows": {"workflows": "{" + key + "}", **_mode(maker, count)}}
     if maker.chance(0.3):
         add(maker, scope, place, made)
-    _wait(maker, scope, wait, made)
-
-
-def _wait(maker: Maker, scope: Scope, wait: Document, made: list[Any]) -> None:
     body = next(iter(wait.values()))
-    body["result_key"] = maker.new_id()
-    step: Document = {"id": maker.new_id(), **wait}
+    if callee.outputs is None or maker.chance(0.7):
+        body["result_key"] = maker.new_id()
+    waiting: Document = {"id": maker.new_id(), **wait}
     if maker.chance(0.2):
-        step["timeout"] = "30d"
-    made.append(step)
+        waiting["timeout"] = "30d"
+    made.append(waiting)
 
 
 def _mode(maker: Maker, count: int) -> Document:
@@ -494,8 +495,11 @@ def signal(maker: Maker, scope: Scope, place: Place, when: str | None) -> Made:
             given = Scope([each for each in scope.entries if each.name == "inputs"])
             body["match"] = {"part_no": maker.whole(given, "integer"), "where": {"shelf_no": 3}}
         plain = [name for name, each in maker.types.items() if not isinstance(each, Maybe)]
+        plain = [name for name in plain if name not in maker.secret_inputs]
         if plain and maker.chance(0.15):
             body["correlation_key"] = maker.random.choice(plain)
+        elif kind in ("wait_for_signal", "wait_for_signals") and maker.chance(0.25):
+            del body["result_key"]
     step: Document = {"id": maker.new_id(), kind: body}
     if maker.chance(0.2):
         step["timeout"] = "3d"

@@ -11,11 +11,16 @@ from collections.abc import Iterator
 import pytest
 
 from agreement import checks
+from agreement.blocks import SPECS
+from agreement.drive import CALM, Drive
 from agreement.generate import make
 from agreement.plant import PLANTINGS, plant
 from agreement.shrink import shrunk
+from agreement.write import Style, write
 from interlock.analyzer.rules.catalog import RULES
+from interlock.analyzer.source.text import SourceText
 from interlock.engine.client import Engine
+from interlock.engine.project import Project
 
 SEEDS = range(400)
 CHUNK = 20
@@ -49,6 +54,16 @@ def test_a_planted_mistake_is_found_at_its_place_by_its_own_rule_and_refused(sta
 def test_the_hash_is_that_of_the_meaning(start: int) -> None:
     faults = {seed: found for seed in range(start, start + CHUNK) if (found := checks.hashed(seed))}
     assert not faults
+
+
+def test_the_driver_sees_what_a_rule_should_have_prevented() -> None:
+    """A warning does not refuse: what it warns of happens, and is told."""
+    mistake = plant(make(3, 4), "unguarded_read", 3)
+    assert mistake is not None
+    source = SourceText(checks.FILE, write(mistake.documents, Style(3)).text)
+    name = mistake.documents[mistake.path[0]]["workflow"]
+    drive = Drive(Project([source], SPECS).definition(name), CALM, 3)
+    assert any("expression" in fault.what for fault in drive.run())
 
 
 def test_every_kind_of_mistake_can_be_planted_somewhere(engine: Engine) -> None:

@@ -6,11 +6,12 @@ import re
 from importlib.resources import files
 
 import pytest
-from agreement.deadlock import KINDS, case, search
+
+from agreement.deadlock import KINDS, Start, case, search
 from interlock.analyzer.analysis import check_texts
 from interlock.analyzer.rules.catalog import WORKSPACE_ERRORS
 
-SEEDS = range(8)
+SEEDS = range(5)
 
 
 def codes(text: str) -> set[str]:
@@ -42,7 +43,7 @@ def example(code: str, part: str) -> str:
     return found[1]
 
 
-PAGES = {
+PAGES: dict[str, list[Start]] = {
     "IL408": [("payout.send", {}), ("payout.send", {}), ("day.close", {})],
     "IL414": [("folder.index", {"folder": "top"})],
 }
