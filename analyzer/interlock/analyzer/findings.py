@@ -5,11 +5,14 @@ A finding carries no severity: the catalogue gives it, and the configuration may
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 import msgspec
 
 from interlock.analyzer.source.text import Span
+
+_CALL = re.compile(r"[\w.]+\(")
 
 
 class Edit(msgspec.Struct, frozen=True):
@@ -48,8 +51,9 @@ class Finding(msgspec.Struct, frozen=True):
 
 
 def sentence(text: str) -> str:
-    """A clause as a sentence: with a capital, and with an end."""
-    text = text[:1].upper() + text[1:]
+    """A clause as a sentence: with a capital, and with an end.  The name of a function stays as it is."""
+    if not _CALL.match(text):
+        text = text[:1].upper() + text[1:]
     return text if text.endswith((".", "?", "!", "…")) else text + "."
 
 

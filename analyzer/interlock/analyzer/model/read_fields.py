@@ -73,7 +73,7 @@ class FieldReader(ValueReader):
         """
         node = found.node
         if not isinstance(node, Mapping):
-            self.wrong(found, _capital(title), "a mapping")
+            self.wrong(found, _subject(title), "a mapping")
             return None
         rows = Rows(key, found.span)
         strangers: list[tuple[Scalar, Span, Node, Span | None]] = []
@@ -132,7 +132,7 @@ class FieldReader(ValueReader):
                 self.sink.add(
                     "IL104",
                     rows.key,
-                    f'{_capital(title)} needs "{field.name}", and it is missing.',
+                    f'{_subject(title)} needs "{field.name}", and it is missing.',
                     field.doc,
                     fix=self._fill(rows, field, title),
                 )
@@ -265,5 +265,8 @@ class FieldReader(ValueReader):
         return Setting(value, row.key, found.span) if isinstance(value, ListValue) else None
 
 
-def _capital(title: str) -> str:
+def _subject(title: str) -> str:
+    """What a mapping is, as a sentence begins with it: a bare field name is quoted, not capitalised."""
+    if " " not in title:
+        return f'"{title}"'
     return title[:1].upper() + title[1:]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from interlock.analyzer.expressions.syntax import parse
 from interlock.analyzer.findings import Sink
 from interlock.analyzer.language import fields as f
 from interlock.analyzer.language.table import KINDS, SHAPES, STEP
@@ -34,6 +35,7 @@ from interlock.analyzer.source.text import Span
 from interlock.analyzer.syntax.nodes import Mapping, Node, Scalar, Sequence
 
 _NAMES = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_SWITCHES = {"true": "true", "yes": "true", "on": "true", "false": "false", "no": "false", "off": "false"}
 _FORMS = {
     "wait_for_workflow": ("one", False),
     "wait_for_workflows": ("many", False),
@@ -211,7 +213,8 @@ class StepReader(FieldReader):
                     return Condition(leaf, row.key, found.span)
                 if "{" in node.value or "}" in node.value:
                     return None
-        self.wrong(found, '"when"', "true, false, or a template of one boolean expression")
+        hint = _braces(node.value) if isinstance(node, Scalar) and isinstance(node.data, str) else None
+        self.wrong(found, '"when"', "true, false, or a template of one boolean expression", hint=hint)
         return None
 
     # -- kinds ------------------------------------------------------------------------------
@@ -551,3 +554,14 @@ class StepReader(FieldReader):
 def _start(span: Span) -> Span:
     """The place where a mapping starts, for what is missing in it."""
     return Span(span.piece, span.start, span.start, span.via)
+
+
+def _braces(text: str) -> str | None:
+    """What to write for a condition that was written without its braces; None where it is no expression."""
+    word = text.strip()
+    if word.lower() in _SWITCHES:
+        return f"Write {_SWITCHES[word.lower()]} without quotes."
+    if not word or len(word) > 120 or "\n" in word or parse(word).problems:
+        return None
+    quote = "'" if '"' in word or "\\" in word else '"'
+    return f"Write {quote}{{{word}}}{quote}." if quote not in word else "Put braces around the expression."
