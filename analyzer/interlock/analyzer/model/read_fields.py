@@ -6,8 +6,9 @@ from collections.abc import Iterable
 
 from interlock.analyzer.findings import Edit, Fix
 from interlock.analyzer.language import fields as f
+from interlock.analyzer.language.blocks import BUILT_IN
 from interlock.analyzer.language.nearest import nearest
-from interlock.analyzer.language.table import FAMILY_TITLES, KINDS, SHAPES, STEP, WORKFLOW
+from interlock.analyzer.language.table import BUDGET, FAMILY_TITLES, KINDS, RUN_CONCURRENCY, SHAPES, STEP, WORKFLOW
 from interlock.analyzer.model.read_values import Found, ValueReader, describe
 from interlock.analyzer.model.values import ListValue, MapValue, Setting, Value
 from interlock.analyzer.source.text import Span
@@ -53,6 +54,34 @@ for _shape in SHAPES.values():
         _HOMES.setdefault(_name, []).append(_shape.title)
 for _name in KINDS:
     _HOMES.setdefault(_name, []).append("a step")
+
+
+#: Words of other languages, with what does the same here: at the top, and on a step.
+_OTHER_WORDS_ABOVE = {
+    "name": 'A workflow is named by "workflow".',
+    "on": "Nothing is said here of what starts a run: remove it.",
+    "jobs": 'Steps stand in "steps"; those that run beside each other are the branches of a "concurrency".',
+    "tasks": 'Steps stand in "steps".',
+    "env": 'What a run is given stands in "inputs" and "secrets".',
+    "variables": 'What a run is given stands in "inputs" and "secrets".',
+    "timeout": 'The time of a whole run is limited by "deadline".',
+}
+_OTHER_WORDS = {
+    "if": 'A condition is written with "when".',
+    "condition": 'A condition is written with "when".',
+    "name": 'A step is named by "id".',
+    "uses": 'What a step calls is written with "block".',
+    "run": 'What a step calls is written with "block".',
+    "with": 'What a block is given stands in "params".',
+    "args": 'What a block is given stands in "params".',
+    "retries": 'Attempts are counted by "retry: {max_attempts: 3}".',
+    "needs": 'Steps run in the order in which they are written; "next" goes elsewhere.',
+    "depends_on": 'Steps run in the order in which they are written; "next" goes elsewhere.',
+    "goto": 'Where to go on is written with "next".',
+    "parallel": 'Branches beside each other are written with "concurrency".',
+    "sleep": 'A pause is written with "delay".',
+    "wait": 'A pause is written with "delay".',
+}
 
 
 class FieldReader(ValueReader):
@@ -108,7 +137,7 @@ class FieldReader(ValueReader):
             name = key.value
             shown = name if len(name) <= 60 else name[:57] + "…"
             near = nearest(name, names)
-            hint, fix = self._homes(name, title), None
+            hint, fix = self._advice(name, value, title), None
             if near is not None and near not in rows.rows:
                 hint = f'Did you mean "{near}"?'
                 fix = Fix(f'Change it to "{near}"', (Edit(span, near),))
@@ -116,6 +145,23 @@ class FieldReader(ValueReader):
             elif near is None:
                 rows.unknown = True
             self.sink.add("IL103", span, f'"{shown}" is no field of {title}.', hint, fix=fix)
+
+    def _advice(self, name: str, value: Node, title: str) -> str | None:
+        """What to do with a field that stands for no known one."""
+        if title == WORKFLOW.title:
+            if name in _OTHER_WORDS_ABOVE:
+                return _OTHER_WORDS_ABOVE[name]
+            if name in STEP.fields or name in KINDS:
+                return f'"{name}" belongs in a step.'
+            homes = [shape.title for shape in (BUDGET, RUN_CONCURRENCY) if name in shape.fields]
+            return f'"{name}" belongs in {homes[0]}.' if homes else None
+        if title == STEP.title:
+            if name in _OTHER_WORDS:
+                return _OTHER_WORDS[name]
+            if name in BUILT_IN:
+                text = isinstance(value, Scalar) and value.value
+                return f'Write "block: {name}"{", and what it takes in params" if text else ""}.'
+        return self._homes(name, title)
 
     def _homes(self, name: str, title: str) -> str | None:
         homes = [home for home in _HOMES.get(name, ()) if home != title]

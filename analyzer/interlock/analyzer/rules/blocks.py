@@ -15,6 +15,7 @@ from interlock.analyzer.graph.program import Unit
 from interlock.analyzer.graph.scope import Scopes
 from interlock.analyzer.language.blocks import BlockSpec
 from interlock.analyzer.language.nearest import nearest
+from interlock.analyzer.language.table import STEP
 from interlock.analyzer.model.nodes import BlockCall
 from interlock.analyzer.model.values import ListValue, Literal, MapValue, Setting, Template, Value, plain
 from interlock.analyzer.rules.absence import TEXT_PARAMS
@@ -145,6 +146,8 @@ class _Params:
             if name not in known and extra is False:
                 near = nearest(name, known)
                 hint = f'Did you mean "{near}"?' if near else _takes(known)
+                if near is None and not path and name in STEP.fields:
+                    hint = f'"{name}" belongs to the step, beside params.'
                 self.say(member.key, f'{self.title(path)} has no parameter "{name}".', hint)
                 if near is None or near in present:
                     continue
