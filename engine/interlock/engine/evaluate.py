@@ -30,7 +30,7 @@ from interlock.analyzer.model.values import Expression, ListValue, MapValue, Tem
 from interlock.engine.growth import bounds
 from interlock.engine.macros import MOST_ITEMS, PIECE, Macro, outer_macros
 from interlock.engine.ports import Deferred, EvaluationError, Json, Rendered, Scope
-from interlock.engine.values import NotJson, as_text, dump, json_value
+from interlock.engine.values import MAX_DEPTH, NotJson, as_text, dump, json_value, too_deep
 
 MAX_KEY = 512
 LARGE = 64 * 1024 * 1024
@@ -148,6 +148,8 @@ def _raw(code: _Compiled, data: dict[str, Json]) -> Any:
         packed = dump(data)
     except (RecursionError, UnicodeEncodeError, TypeError) as error:
         raise EvaluationError("bad-value", f'What "{code.source}" reads is no JSON: {error}.') from None
+    if too_deep(packed):
+        raise EvaluationError("bad-value", f'What "{code.source}" reads is nested more than {MAX_DEPTH} deep.')
     stand_in = None
     if b"\\u0000" in packed:
         stand_in, data = _without_nul(data)

@@ -97,6 +97,25 @@ def dump(value: Json) -> bytes:
     return _encode(value)
 
 
+_STRINGS = re.compile(rb'"(?:[^"\\]|\\.)*"')
+_BRACKETS = re.compile(rb"[\[\]{}]")
+
+
+def too_deep(packed: bytes) -> bool:
+    """Whether compact JSON is nested deeper than ``MAX_DEPTH``; a deeper one ends the runtime of CEL.
+
+    How deep the encoder goes by itself depends on the version of Python, so it is no measure.
+    """
+    if packed.count(b"[") + packed.count(b"{") <= MAX_DEPTH:
+        return False
+    depth = 0
+    for bracket in _BRACKETS.findall(_STRINGS.sub(b"", packed)):
+        depth += 1 if bracket in (b"[", b"{") else -1
+        if depth > MAX_DEPTH + 1:
+            return True
+    return False
+
+
 # --- RFC 8785 ----------------------------------------------------------------------------------
 
 
