@@ -82,3 +82,65 @@ def test_a_field_of_the_step_among_the_params() -> None:
         "    params:\n      message: hi\n      retry: {max_attempts: 2}\n"
     )
     assert (one.line, one.code, one.hint) == (7, "IL209", '"retry" belongs to the step, beside params.')
+
+
+@pytest.mark.parametrize(
+    ("call", "hint"),
+    [
+        ("length(inputs.s) > 2", "Write size(x)."),
+        ("len(inputs.s) > 2", "Write size(x)."),
+        ("inputs.s.to_lower() == 'a'", "Write x.lowerAscii()."),
+        ("round(1.5) == 2.0", "Write math.round(x)."),
+        ("sqrt(4.0) == 2.0", "Write math.sqrt(x)."),
+        ("frobnicate(1) == 2", None),
+    ],
+)
+def test_a_function_of_another_language(call: str, hint: str | None) -> None:
+    one = in_step(f'when: "{{{call}}}"')
+    assert (one.code, one.hint) == ("IL202", hint)
+
+
+@pytest.mark.parametrize(
+    ("written", "right"),
+    [
+        ("1 second", "1s"),
+        ("5 min", "5m"),
+        ("5 minutes", "5m"),
+        ("1 hour and 30 minutes", "1h30m"),
+        ("90 min", "1h30m"),
+        ("1.5h", "1h30m"),
+        ("PT5M", "5m"),
+        ("2 weeks", "14d"),
+    ],
+)
+def test_a_duration_in_words(written: str, right: str) -> None:
+    one = in_step(f"timeout: {written}")
+    assert (one.code, one.hint) == ("IL111", f'Write "{right}".')
+
+
+@pytest.mark.parametrize("written", ["soon", "5 minutes ago", "0 minutes", "500ms", "999999999 weeks", "0.5s"])
+def test_what_is_no_duration_in_any_words(written: str) -> None:
+    one = in_step(f"timeout: {written}")
+    assert one.code == "IL111"
+    assert (one.hint or "").startswith("Write a positive time")
+
+
+def _calling(others: int) -> str | None:
+    texts = {"a.workflow.yaml": "workflow: main\nsteps:\n  - id: a\n    run_workflow: {workflow: elsewhere}\n"}
+    for number in range(others):
+        texts[f"b{number}.workflow.yaml"] = f"workflow: other-{number}\nsteps:\n  - {{id: a, delay: 1s}}\n"
+    (one,) = (one for one in check_texts(texts) if one.severity == "error")
+    assert one.code == "IL412"
+    return one.hint
+
+
+def test_workflows_that_could_have_been_named() -> None:
+    assert _calling(0) == "No other workflow is known here; check the whole workspace if it stands in another file."
+    assert _calling(2) == 'Known are "other-0", "other-1".'
+    assert (_calling(7) or "").endswith('"other-4" and 2 more.')
+
+
+@pytest.mark.parametrize(("word", "free"), [("loop", "loop_"), ("inputs", "inputs_"), ("end", "end_"), ("a-b", "a_b")])
+def test_a_free_name_for_a_reserved_one(word: str, free: str) -> None:
+    one = the_one(f"workflow: w\nsteps:\n  - {{id: {word}, delay: 1s}}\n")
+    assert (one.code, one.hint) == ("IL106", f'Write it as "{free}", here and where it is read.')

@@ -92,7 +92,7 @@ def unknown_function(checker: Checker, node: Call, args: list[Type]) -> Type:
         if near in FUNCTIONS:
             return apply(checker, node, FUNCTIONS[near], None, args)
     else:
-        checker.report("IL202", node.name_start, node.name_end, message)
+        checker.report("IL202", node.name_start, node.name_end, message, _here(name, False))
     return DYN
 
 
@@ -121,8 +121,48 @@ def unknown_method(checker: Checker, node: Call) -> Type:
         hint = f"it is a function: write {name}(…)"
     elif near is not None:
         hint, fix = f'did you mean "{near}"?', (node.name_start, node.name_end, near)
+    else:
+        hint = _here(name, True)
     checker.report("IL202", node.name_start, node.name_end, message, hint, fix)
     return DYN
+
+
+#: What functions and methods of other languages are called here: by their names in lower case, without "_".
+_OTHER_NAMES = {
+    "size(x)": ("len", "length", "count"),
+    "string(x)": ("str", "tostring", "text", "tojson", "stringify"),
+    "double(x)": ("float", "number", "tofloat", "tonumber", "parsefloat"),
+    "int(x)": ("integer", "toint", "tointeger", "parseint"),
+    "bool(x)": ("boolean", "tobool", "toboolean"),
+    "x.lowerAscii()": ("lower", "tolower", "tolowercase", "lowercase", "downcase"),
+    "x.upperAscii()": ("upper", "toupper", "touppercase", "uppercase", "upcase"),
+    "x.contains(y)": ("includes", "include", "has"),
+    "x.trim()": ("strip",),
+    "x.map(y, …)": ("collect", "foreach"),
+    "x.filter(y, …)": ("where", "select"),
+    "x.exists(y, …)": ("any", "some"),
+    "x.all(y, …)": ("every",),
+    "math.greatest(x, y)": ("max", "maximum"),
+    "math.least(x, y)": ("min", "minimum"),
+    "math.abs(x)": ("abs", "absolute"),
+    "math.ceil(x)": ("ceil", "ceiling"),
+    "math.floor(x)": ("floor",),
+    "math.round(x)": ("round",),
+    "x == null": ("isnull", "isnone"),
+    "x + y": ("concat", "append", "plus"),
+    "x in list": ("in", "contained"),
+    "!x": ("not",),
+    "condition ? x : y": ("iif", "ifelse", "when"),
+}
+_HERE = {other: form for form, others in _OTHER_NAMES.items() for other in others}
+
+
+def _here(name: str, method: bool) -> str | None:
+    """What does here what a name of another language asks for."""
+    form = _HERE.get(name.lower().replace("_", ""))
+    if form is None and (f"math.{name}" in FUNCTIONS) and not method:
+        form = f"math.{name}(x)"
+    return f"write {form}" if form is not None else None
 
 
 def _example(name: str) -> str:

@@ -94,8 +94,13 @@ def _plain_problem(kind: str, word: str) -> str | None:
 
 
 def legal_name(kind: str, word: str) -> str | None:
-    """A legal name that is a word with other separators; None where there is none so close."""
+    """A legal name that is a word with other separators, or a reserved one with a ``_`` behind it.
+
+    None where there is none so close.
+    """
     near = word.lower().replace(" ", "-") if kind.startswith("workflow") else re.sub(r"[-. ]", "_", word)
+    if kind not in ("workflow", "workflow reference", "block") and name_problem(kind, near) is not None:
+        near += "_"
     return near if near != word and kind != "block" and name_problem(kind, near) is None else None
 
 
@@ -119,6 +124,30 @@ def duration(value: str | int) -> int | None:
             int(number) * unit for number, unit in zip(match.groups(), _UNITS.values(), strict=True) if number
         )
     return seconds if 0 < seconds <= LONGEST_DURATION else None
+
+
+_WORDS = {"second": 1, "sec": 1, "minute": 60, "min": 60, "hour": 3600, "hr": 3600, "day": 86400, "week": 604800}
+_WORDS |= {word + "s": seconds for word, seconds in _WORDS.items()}
+_WORDS |= {**_UNITS, "w": 604800}
+_PART = re.compile(r"(\d{1,9}(?:\.\d{1,6})?)\s*([a-z]+)(?:\s*,)?(?:\s+and\b)?\s*", re.ASCII)
+
+
+def meant_duration(text: str) -> str | None:
+    """The right spelling of what a person takes for a duration, as ``5 minutes``; None where it is not plain."""
+    rest = text.strip().lower()
+    if len(rest) > 64:
+        return None
+    iso = re.match(r"p(?:(\d+)d)?(?:t((?:\d+[hms])+))?\Z", rest)
+    if iso and (iso[1] or iso[2]):
+        rest = (f"{iso[1]}d" if iso[1] else "") + (iso[2] or "")
+    at, seconds = 0, 0.0
+    while at < len(rest):
+        part = _PART.match(rest, at)
+        if part is None or part[2] not in _WORDS:
+            return None
+        seconds += float(part[1]) * _WORDS[part[2]]
+        at = part.end()
+    return spell_duration(seconds) if 0 < seconds <= LONGEST_DURATION and seconds == int(seconds) else None
 
 
 def _digits(value: str) -> bool:

@@ -13,7 +13,7 @@ from interlock.analyzer.expressions.syntax import parse
 from interlock.analyzer.expressions.template import split
 from interlock.analyzer.findings import Edit, Fix, Sink, sentence
 from interlock.analyzer.language import fields as f
-from interlock.analyzer.language.names import TITLES, duration, legal_name, name_problem, spell_duration
+from interlock.analyzer.language.names import TITLES, duration, legal_name, meant_duration, name_problem, spell_duration
 from interlock.analyzer.language.nearest import nearest
 from interlock.analyzer.language.table import RESOURCE_POLICIES, RUN_POLICIES
 from interlock.analyzer.model.values import (
@@ -290,11 +290,14 @@ class ValueReader:
             if (seconds := duration(data)) is not None:
                 return seconds
         shown = node.value if isinstance(node, Scalar) else ""
+        meant = meant_duration(shown)
         self.sink.add(
             "IL111",
             found.span,
             f'"{shown}" is {"no time at all" if _NO_TIME.match(shown) else "no duration"}.',
-            "Write a positive time such as 30s, 5m, 2h, 1d or 1h30m, or a whole number of seconds.",
+            f'Write "{meant}".'
+            if meant is not None
+            else "Write a positive time such as 30s, 5m, 2h, 1d or 1h30m, or a whole number of seconds.",
         )
         return None
 

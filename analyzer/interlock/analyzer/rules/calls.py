@@ -74,9 +74,19 @@ def _workflow(unit: Unit, name: Setting[str] | None, sink: Sink) -> None:
         "IL412",
         name.span,
         f'No workflow of this workspace is called "{name.value}".',
-        f'Did you mean "{near}"?' if near else "Name a workflow by its literal name.",
+        f'Did you mean "{near}"?' if near else _known(unit),
         fix=replace(name.span, near) if near else None,
     )
+
+
+def _known(unit: Unit) -> str:
+    """Which workflows there are to name, beside the one that asks."""
+    names = sorted(name for name in unit.program.by_name if name and name != unit.name)
+    if not names:
+        return "No other workflow is known here; check the whole workspace if it stands in another file."
+    listed = ", ".join(f'"{name}"' for name in names[:5])
+    rest = f" and {len(names) - 5} more" if len(names) > 5 else ""
+    return f"Known {'are' if len(names) > 1 else 'is'} {listed}{rest}."
 
 
 def _run_ids(unit: Unit, kind: DependencyWait, sink: Sink) -> None:
