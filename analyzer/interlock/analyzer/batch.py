@@ -17,7 +17,7 @@ from interlock.analyzer.cache import Cache, digest, group_key
 from interlock.analyzer.config import Config, ConfigError
 from interlock.analyzer.diagnostics import Diagnostic
 from interlock.analyzer.links import Links, closure, groups
-from interlock.analyzer.source.read import Unreadable, decode, read_source
+from interlock.analyzer.source.read import Unreadable, decode, read_bytes
 from interlock.analyzer.source.text import SourceText
 from interlock.analyzer.workspace import shown_path
 
@@ -41,13 +41,8 @@ def loaded(shown: str, text: str, had_bom: bool = False) -> Loaded:
 
 def load(path: str, shown: str) -> Loaded | Unreadable:
     """Reads one file."""
-    try:
-        with open(path, "rb") as file:
-            data = file.read()
-    except (OSError, ValueError):
-        found = read_source(path)  # says why
-        return loaded(shown, found.text) if isinstance(found, SourceText) else found
-    return load_bytes(data, shown)
+    data = read_bytes(path)
+    return data if isinstance(data, Unreadable) else load_bytes(data, shown)
 
 
 def load_bytes(data: bytes, shown: str) -> Loaded | Unreadable:

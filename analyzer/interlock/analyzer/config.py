@@ -69,7 +69,7 @@ def has_settings(folder: str) -> str | None:
 
     try:
         document = tomllib.loads(data.decode("utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError):
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError):
         # Broken, and it may be ours: reading it says so, with its line.
         return path if b"[tool.interlock" in data else None
     tool = document.get("tool")
@@ -118,6 +118,8 @@ class _Reader:
             data: Any = tomllib.loads(self.source.text.replace("\r\n", "\n"))
         except tomllib.TOMLDecodeError as error:
             raise ConfigError(_not_toml(self.source.path, str(error), self.source.text)) from error
+        except RecursionError as error:
+            raise ConfigError(f"{self.source.path}:1: its values are nested too deeply to be read") from error
         self.places = Places(self.source.text)
         for part in self.prefix:
             data = data.get(part, {})

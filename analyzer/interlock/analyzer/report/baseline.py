@@ -54,7 +54,7 @@ def read_baseline(data: bytes) -> Counter[Mark]:
     """What a baseline knows.  Raises ``BadBaseline``."""
     try:
         baseline = msgspec.json.decode(data, type=_Baseline)
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise BadBaseline("it is no baseline of interlock check") from error
     if baseline.version != 1:
         raise BadBaseline(f"it is a baseline of version {baseline.version}, and this interlock reads version 1")

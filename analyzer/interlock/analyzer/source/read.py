@@ -36,7 +36,8 @@ def decode(data: bytes) -> Decoded | Unreadable:
     if len(data) > MAX_BYTES:
         return _too_large(len(data))
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        return Unreadable("it is UTF-16, and only UTF-8 is read; save it as UTF-8")
+        kind = "UTF-32" if data.startswith(b"\xff\xfe\0\0") else "UTF-16"
+        return Unreadable(f"it is {kind}, and only UTF-8 is read; save it as UTF-8")
     if b"\0" in data:
         return Unreadable("it holds NUL bytes, so it is a binary file and not YAML")
     had_bom = data.startswith(_BOM)
@@ -53,23 +54,37 @@ def decode(data: bytes) -> Decoded | Unreadable:
 def read_source(path: str | os.PathLike[str]) -> SourceText | Unreadable:
     """The text of the file at ``path``, under that path."""
     name = os.fspath(path)
+    data = read_bytes(name)
+    found = data if isinstance(data, Unreadable) else decode(data)
+    return found if isinstance(found, Unreadable) else SourceText(name, found.text)
+
+
+def read_bytes(path: str) -> bytes | Unreadable:
+    """What a file holds; no more is read than a text may have, though a device may never end."""
     try:
-        size = os.stat(name)
-        if size.st_size > MAX_BYTES:
-            return _too_large(size.st_size)
-        with open(name, "rb") as file:
+        with open(path, "rb", opener=_open) as file:
             data = file.read(MAX_BYTES + 1)
+            return data if len(data) <= MAX_BYTES else _too_large(os.fstat(file.fileno()).st_size)
     except OSError as error:
         return Unreadable(_reason(error))
     except ValueError:  # a path with a NUL in it
         return Unreadable("no such file")
-    found = decode(data)
-    return found if isinstance(found, Unreadable) else SourceText(name, found.text)
+
+
+def _open(path: str, flags: int) -> int:
+    """Opens a file for reading; a pipe that nobody writes into is empty, and not waited for."""
+    if not hasattr(os, "O_NONBLOCK"):
+        return os.open(path, flags)
+    number = os.open(path, flags | os.O_NONBLOCK)
+    os.set_blocking(number, True)
+    return number
 
 
 def _too_large(size: int) -> Unreadable:
     mebibytes = 1024 * 1024
-    return Unreadable(f"it has {size:,} bytes, and at most {MAX_BYTES // mebibytes} MiB are read")
+    # A pipe or a device does not say how much there is.
+    known = f"it has {size:,} bytes, and" if size > MAX_BYTES else "it is too large:"
+    return Unreadable(f"{known} at most {MAX_BYTES // mebibytes} MiB are read")
 
 
 def _reason(error: OSError) -> str:

@@ -17,6 +17,7 @@ from interlock.analyzer.config import Choice, ConfigError, Settings, cannot
 from interlock.analyzer.diagnostics import Diagnostic
 from interlock.analyzer.language.nearest import nearest
 from interlock.analyzer.rules.catalog import BY_NAME, can_suppress, find_rule
+from interlock.analyzer.source.read import MAX_BYTES
 from interlock.analyzer.source.text import SourceText
 from interlock.analyzer.workspace import Workspace, workspaces
 from interlock.server.cli.main import UsageError
@@ -158,4 +159,6 @@ def _one(
 
 
 def read_stdin() -> bytes:
-    return sys.stdin.buffer.read()
+    if sys.stdin is None:
+        raise UsageError("there is no stdin to read")
+    return sys.stdin.buffer.read(MAX_BYTES + 1)

@@ -10,7 +10,7 @@ import argparse
 import os
 import sys
 from importlib import import_module
-from typing import NoReturn
+from typing import NoReturn, TextIO
 
 #: Command, module, one line of help.
 COMMANDS: tuple[tuple[str, str, str], ...] = (
@@ -61,6 +61,9 @@ def _usage() -> str:
 def main(arguments: list[str] | None = None) -> int:
     """Runs one command; the answer is the exit code."""
     words = sys.argv[1:] if arguments is None else arguments
+    # A stream that was closed before we began takes nothing: whatever is said goes nowhere.
+    sys.stdout = sys.stdout or _nowhere()
+    sys.stderr = sys.stderr or _nowhere()
     if not words or words[0] in ("-h", "--help", "help"):
         print(_usage())
         return 0 if words else 2
@@ -98,11 +101,25 @@ def _run(name: str, module_name: str, text: str, words: list[str]) -> int:
         return 2
     except BrokenPipeError:
         # The reader went away: nothing more can be said, and that is no failure of ours.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _silence()
         return 0
+    except OSError as error:
+        _silence()
+        where = f'"{error.filename}": ' if error.filename is not None else ""
+        print(f"interlock {name}: {where}{(error.strerror or 'input/output error').lower()}", file=sys.stderr)
+        return 2
     except KeyboardInterrupt:
         print(f"interlock {name}: interrupted", file=sys.stderr)
         return 130
+
+
+def _nowhere() -> TextIO:
+    return open(os.devnull, "w", encoding="utf-8")
+
+
+def _silence() -> None:
+    """What stdout still holds is dropped, or Python would try to write it once more at its end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 if __name__ == "__main__":
