@@ -9,6 +9,7 @@ from cel_expr_python.ext import ext_optional
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from interlock.analyzer.analysis import check_texts
 from interlock.analyzer.expressions import uses as u
 from interlock.analyzer.expressions.syntax import parse
 
@@ -123,3 +124,27 @@ def test_a_failure_has_a_use_that_no_guard_excuses(text: str, state: dict[str, A
     if outcome(text, state) is None:
         blamed = [use for use in u.uses(parse(text).tree) if look_up(use.path, state) in (ABSENT, None)]
         assert [use for use in blamed if not excuses(use, state)] != []
+
+
+def test_what_was_tested_for_null_is_none_in_the_type_of_the_result() -> None:
+    text = """\
+workflow: w
+inputs: {n: {type: integer, required: false}, s: {type: string, required: false}}
+steps:
+  - id: a
+    block: set
+    params:
+      n: "{inputs.n != null ? inputs.n : 1}"
+      s: "{inputs.s == null ? 'none' : inputs.s}"
+      m: "{inputs.s == null || inputs.n == null ? 'none' : inputs.s}"
+      still: "{inputs.n != null ? inputs.s : 'none'}"
+  - {id: b, block: log, params: {message: "{a.n} {a.s} {a.m}"}}
+  - {id: c, block: log, params: {message: "{a.still}"}}
+  - id: d
+    for_each:
+      items: [{part: "{inputs.s}"}]
+      steps: [{id: e, block: log, params: {message: "{item.part}"}}]
+"""
+    found = check_texts({"guards.workflow.yaml": text})
+    assert [(one.line, one.code) for one in found] == [(12, "IL207"), (16, "IL207")]
+    assert "input" not in found[1].message

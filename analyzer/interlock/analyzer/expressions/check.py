@@ -34,6 +34,7 @@ from interlock.analyzer.expressions.ast import (
     Unary,
 )
 from interlock.analyzer.expressions.functions import FUNCTIONS, NAMESPACES, TYPE_NAMES
+from interlock.analyzer.expressions.paths import Names, facts, is_not_null, path_of
 from interlock.analyzer.expressions.problem import Problem
 from interlock.analyzer.expressions.types import (
     BOOL,
@@ -62,6 +63,7 @@ from interlock.analyzer.expressions.types import (
     one_of,
     options,
     plural,
+    without_null,
 )
 from interlock.analyzer.language.nearest import nearest
 
@@ -111,10 +113,16 @@ class Checker:
         self.scope = scope
         self.problems: list[Problem] = []
         self.locals: dict[str, Type] = {}
+        self.present: frozenset[Names] = frozenset()
 
     def infer(self, node: Node) -> Type:
         """The type of a node; reports what is wrong in it."""
-        return _HANDLERS[node.__class__](self, node)
+        found = _HANDLERS[node.__class__](self, node)
+        if self.present and isinstance(node, (Ident, Select, Index)):
+            path = path_of(node, frozenset(self.locals))
+            if path is not None and path.names in self.present:
+                return without_null(found)
+        return found
 
     def report(
         self,
@@ -303,7 +311,17 @@ class Checker:
 
     def ternary(self, node: Ternary) -> Type:
         self.boolean(node.condition, self.infer(node.condition), 'the condition before "?"')
-        return join(self.infer(node.then), self.infer(node.otherwise))
+        then = self.infer_where(node.condition, True, node.then)
+        return join(then, self.infer_where(node.condition, False, node.otherwise))
+
+    def infer_where(self, condition: Node, truth: bool, node: Node) -> Type:
+        """The type of a node where a condition has come out so: what was tested for null is none there."""
+        before = self.present
+        known = facts(condition, truth, frozenset(self.locals)) or ()
+        self.present = before | {guard.path for guard in known if is_not_null(guard)}
+        found = self.infer(node)
+        self.present = before
+        return found
 
     def binary(self, node: Binary) -> Type:
         left = self.infer(node.left)

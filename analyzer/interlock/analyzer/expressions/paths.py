@@ -45,6 +45,15 @@ class Guard(msgspec.Struct, frozen=True):
     negated: bool = False
 
 
+def is_not_null(guard: Guard) -> bool:
+    """Whether a fact says that the value of its path is not null."""
+    if guard.kind == "not_null":
+        return not guard.negated
+    if guard.kind == "equals":
+        return guard.negated == (guard.value is None)
+    return guard.kind == "truthy"
+
+
 class Path(msgspec.Struct, frozen=True, eq=False):
     """A constant path as written; the tuples run alongside ``names``.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import structs
 
-from interlock.analyzer.expressions.paths import Guard
+from interlock.analyzer.expressions.paths import Guard, is_not_null
 from interlock.analyzer.expressions.types import (
     DYN,
     Dyn,
@@ -146,7 +146,7 @@ def _not_null(step: Step | None, prefix: tuple[str, ...], known: Facts) -> bool:
     for fact in known:
         if not isinstance(fact, Guard):
             continue
-        if fact.path == prefix and _says_something(fact):
+        if fact.path == prefix and is_not_null(fact):
             return True
         if len(fact.path) > size and fact.path[:size] == prefix and not (fact.kind == "has" and fact.negated):
             return True
@@ -155,14 +155,6 @@ def _not_null(step: Step | None, prefix: tuple[str, ...], known: Facts) -> bool:
     if step is not None and isinstance(step.kind, Section) and step.kind.on_busy != "skip":
         return implied(own_condition(step), known)
     return False
-
-
-def _says_something(fact: Guard) -> bool:
-    if fact.kind == "not_null":
-        return not fact.negated
-    if fact.kind == "equals":
-        return fact.negated == (fact.value is None)
-    return fact.kind == "truthy"
 
 
 def _stands_for(step: Step, prefix: tuple[str, ...], fact: Guard) -> bool:
@@ -175,13 +167,13 @@ def _stands_for(step: Step, prefix: tuple[str, ...], fact: Guard) -> bool:
     if isinstance(kind, Section) and fact.path[:1] == prefix[:1] and len(fact.path) == 2:
         if fact.path[1] == "acquired":
             return _is_true(fact)
-        return fact.path[1] in ("fence", "output") and _says_something(fact)
+        return fact.path[1] in ("fence", "output") and is_not_null(fact)
     if isinstance(kind, Branches) and len(prefix) >= 4 and fact.path[:3] == prefix[:3] and len(fact.path) == 4:
         # A completed branch has an output and no error, a failed one an error and no output.
         there, other = ("failed", "output") if prefix[3] == "error" else ("completed", "error")
         if fact.path[3] == "status" and fact.kind == "equals":
             return fact.value in STATUSES and (fact.value == there) != fact.negated
-        return fact.path[3] == other and not _says_something(fact) and fact.kind in ("not_null", "equals")
+        return fact.path[3] == other and not is_not_null(fact) and fact.kind in ("not_null", "equals")
     if isinstance(kind, ForEach) and fact.kind == "equals" and fact.path == (prefix[0], "succeeded"):
         return fact.negated == (fact.value == 0)
     return False
@@ -209,8 +201,10 @@ def _report_null(site: Site, use: Use, prefix: tuple[str, ...], step: Step | Non
     path = ".".join(prefix)
     why, hint = f"{path} may be null", f"Test it first: {path} == null ? … : {'.'.join(use.path)}."
     related: tuple[Related, ...] = ()
-    if step is None:
+    if prefix[0] == "inputs":
         why = f'"{path}" is an input that need not be given, and is null then'
+    elif step is None:
+        why = f'"{path}" may be null'
     elif isinstance(step.kind, Section):
         why = f'the lease of "{step.id}" may not have been acquired, and "{path}" is null then'
         hint = f'Give this step the condition "{{{step.id}.acquired}}".'
