@@ -6,6 +6,7 @@ groups of files that nothing ties are judged apart, kept apart in the cache, and
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,10 @@ from interlock.analyzer.language.nearest import nearest
 if TYPE_CHECKING:
     from interlock.analyzer.analysis import FileModel
     from interlock.analyzer.model.nodes import Workflow
+
+
+#: How many names the message about an unknown one tells.
+MOST_TOLD = 5
 
 
 class Links(msgspec.Struct, frozen=True, array_like=True):
@@ -88,6 +93,8 @@ def groups(links: Sequence[Links], *, keys: bool = True) -> list[list[int]]:
             parts.join(number, taken.setdefault(key, number))
     names = list(dict.fromkeys(name for one in links for name in one.names))
     nameless = [number for number, one in enumerate(links) if one.nameless]
+    # Beside its own, and one more to know whether there are others; a name that is not known forbids the message.
+    told = [] if nameless else heapq.nsmallest(MOST_TOLD + 2, filter(None, names))
     near: dict[str, tuple[int, ...]] = {}
     for number, one in enumerate(links):
         for name in one.ids:
@@ -99,7 +106,9 @@ def groups(links: Sequence[Links], *, keys: bool = True) -> list[list[int]]:
                 continue
             if name not in near:
                 # Each of several near names ties: that they are several is why none is meant.
-                near[name] = tuple(defined[other] for other in names if nearest(name, (other,)) is not None)
+                close = [other for other in names if nearest(name, (other,)) is not None]
+                # Where no one name is meant, the message tells which there are.
+                near[name] = tuple(defined[other] for other in (close if len(close) == 1 else [*close, *told]))
             for other in (*near[name], *nameless):
                 parts.join(number, other)
     return parts.lists()

@@ -137,7 +137,7 @@ def _calling(others: int) -> str | None:
 def test_workflows_that_could_have_been_named() -> None:
     assert _calling(0) == "No other workflow is known here; check the whole workspace if it stands in another file."
     assert _calling(2) == 'Known are "other-0", "other-1".'
-    assert (_calling(7) or "").endswith('"other-4" and 2 more.')
+    assert (_calling(7) or "").endswith('"other-3", "other-4" and others.')
 
 
 @pytest.mark.parametrize(("word", "free"), [("loop", "loop_"), ("inputs", "inputs_"), ("end", "end_"), ("a-b", "a_b")])

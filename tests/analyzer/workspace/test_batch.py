@@ -244,7 +244,8 @@ steps: [{id: x, block: log, params: {message: x}}]
     [
         ([Links(("a",)), Links(("b",)), Links(("a",))], [[0, 2], [1]]),
         ([Links(("a",), ("b",)), Links(("b",), ("c",)), Links(("c",))], [[0, 1, 2]]),
-        ([Links(("a",), ("gone",)), Links(("b",), ("gone",))], [[0], [1]]),
+        ([Links(("a",), ("gone",)), Links(("b",), ("gone",))], [[0, 1]]),
+        ([Links(("a",), ("gone",)), *(Links((f"b{n}",)) for n in range(8))], [[0, 1, 2, 3, 4, 5, 6], [7], [8]]),
         ([Links(("a",), ("flow-one",)), Links(("flow-ona",)), Links(("flow-onb",))], [[0, 1, 2]]),
         ([Links(("a",), ("gone",)), Links(nameless=True), Links(("c",))], [[0, 1], [2]]),
         ([Links(("a",), (), ("b",)), Links(("b",)), Links(("c",), (), ("run-1",))], [[0, 1], [2]]),
@@ -271,3 +272,17 @@ def test_a_near_name_in_another_group_is_still_found() -> None:
     }
     (one,) = found_by(texts)
     assert (one.name, one.hint) == ("unknown-workflow", 'Did you mean "invoice.send"?')
+
+
+@pytest.mark.parametrize("others", [0, 1, 4, 5, 6, 7, 12])
+def test_the_names_that_are_told_are_those_of_the_whole(others: int) -> None:
+    texts = {f"b{number}": f"workflow: w{number}\nsteps:\n  - {{id: a, delay: 1s}}\n" for number in range(others)}
+    texts["a"] = "workflow: w00\nsteps:\n  - id: a\n    run_workflow: {workflow: quite-elsewhere}\n"
+    files = [loaded(f"{name}.workflow.yaml", text) for name, text in texts.items()]
+    batch = Batch(files)
+    whole = batch.check()
+    alone = Batch(files).check(["a.workflow.yaml"])
+    assert [one for one in whole if one.file == "a.workflow.yaml"] == alone
+    (told,) = (one for one in alone if one.code == "IL412")
+    assert (told.hint or "").count('"w') == min(others, 5)
+    assert ("others" in (told.hint or "")) == (others > 5)

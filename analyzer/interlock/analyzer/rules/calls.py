@@ -6,6 +6,7 @@ Also IL202 to IL204 for the runs that ``wait_for_agents`` names by default, and 
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Iterator
 
 from interlock.analyzer.expressions.ast import Ident
@@ -15,6 +16,7 @@ from interlock.analyzer.graph.keys import known_text
 from interlock.analyzer.graph.program import Unit
 from interlock.analyzer.graph.scope import SiteScope
 from interlock.analyzer.language.nearest import nearest
+from interlock.analyzer.links import MOST_TOLD
 from interlock.analyzer.model.nodes import (
     DependencyWait,
     ForEach,
@@ -81,12 +83,13 @@ def _workflow(unit: Unit, name: Setting[str] | None, sink: Sink) -> None:
 
 def _known(unit: Unit) -> str:
     """Which workflows there are to name, beside the one that asks."""
-    names = sorted(name for name in unit.program.by_name if name and name != unit.name)
+    # What ties files together sees to it that so many of the first names are always in the program.
+    others = (name for name in unit.program.by_name if name != unit.name)
+    names = heapq.nsmallest(MOST_TOLD + 1, others)
     if not names:
         return "No other workflow is known here; check the whole workspace if it stands in another file."
-    listed = ", ".join(f'"{name}"' for name in names[:5])
-    rest = f" and {len(names) - 5} more" if len(names) > 5 else ""
-    return f"Known {'are' if len(names) > 1 else 'is'} {listed}{rest}."
+    listed = ", ".join(f'"{name}"' for name in names[:MOST_TOLD])
+    return f"Known {'are' if len(names) > 1 else 'is'} {listed}{' and others' if len(names) > MOST_TOLD else ''}."
 
 
 def _run_ids(unit: Unit, kind: DependencyWait, sink: Sink) -> None:
