@@ -268,6 +268,13 @@ def test_control_characters_do_not_reach_the_terminal() -> None:
     assert "\u202e" not in text_of([one], text)
 
 
+def test_a_tab_is_seen_in_the_line() -> None:
+    text = "workflow: w\nsteps:\n  - id: x\n\tblock: log\n"
+    (one,) = (one for one in found(text) if one.name == "yaml-syntax")
+    lines = text_of([one], text).splitlines()
+    assert lines[1:3] == ["4 | →block: log", "  | ^"]
+
+
 def test_a_clean_report_says_so() -> None:
     assert text_of([]) == "Clean: 1 file checked, nothing found.\n"
     assert render_text([], {}, 3) == "Clean: 3 files checked, nothing found.\n"

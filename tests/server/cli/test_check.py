@@ -102,6 +102,13 @@ def test_one_unreadable_file_does_not_hide_the_others(run: Run, tmp_path: Path, 
     assert why in done.err
 
 
+def test_what_cannot_be_read_is_not_called_clean(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "bad.workflow.yaml").write_bytes(b"workflow: \xff\n")
+    done = run("check", "bad.workflow.yaml")
+    assert (done.code, done.out) == (2, "")
+    assert '"bad.workflow.yaml" cannot be read: ' in done.err
+
+
 def test_a_folder_without_workflows_is_told_and_is_no_error(run: Run, tmp_path: Path) -> None:
     put(tmp_path, {"docs/readme.md": "x"})
     done = run("check", "docs")

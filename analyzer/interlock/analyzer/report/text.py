@@ -116,7 +116,7 @@ def _excerpt(
     bar = style("dim", "|")
     mark = style(kind, ("-" if kind == "dim" else "^") * marked)
     number = style("dim", str(place.line).rjust(width))
-    shown = "".join(one if one.isprintable() else " " if one == "\t" else "·" for one in shown)
+    shown = "".join(one if one.isprintable() else "→" if one == "\t" else "·" for one in shown)
     lines = [f"{number} {bar} {shown}", f"{' ' * width} {bar} {' ' * lead}{mark}"]
     if text:
         if style.width is None or width + 4 + lead + marked + _cells(text) <= style.width:

@@ -162,6 +162,9 @@ def write_report(
 def _text(result: Result, found: Sequence[Diagnostic], fixed: dict[str, int] | None) -> str:
     from interlock.analyzer.report.text import render_text
 
+    if result.complaints and not result.files and not found:
+        return ""  # nothing could be read, and what was complained of is not clean
+
     terminal = sys.stdout.isatty()
     width = None
     if terminal:
