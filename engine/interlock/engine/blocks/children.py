@@ -120,6 +120,8 @@ class Children:
         return _read_answer(answer, context)
 
     async def _start(self) -> _Child:
+        if self._guard is not None:
+            self._guard.ready()
         process = await asyncio.create_subprocess_exec(
             sys.executable,
             "-m",

@@ -30,11 +30,16 @@ class Guard:
         self._process: subprocess.Popen[bytes] | None = None
         self._groups: set[int] = set()
 
+    def ready(self) -> None:
+        """Have the watcher stand before a process is started: nothing is to run unwatched meanwhile."""
+        if not self._tell(""):
+            self._start()
+
     def add(self, group: int) -> None:
         """From now on this process group ends with the worker."""
         self._groups.add(group)
         if not self._tell(f"+ {group}\n"):
-            # The first group, or the watcher itself was killed: a new one knows them all.
+            # The watcher itself was killed: a new one knows them all.
             self._start()
             self._tell("".join(f"+ {each}\n" for each in self._groups))
 

@@ -131,8 +131,10 @@ async def run_command(params: ShellParams, context: Context) -> dict[str, Json]:
     Whatever ends this (the end of the command, a time-out, a stop, the worker's death) ends the whole
     process group.
     """
-    process = await _start(params, context)
     guard: Guard | None = context.services.get("guard")
+    if guard is not None:
+        guard.ready()
+    process = await _start(params, context)
     if guard is not None:
         guard.add(process.pid)
     context.begin()
