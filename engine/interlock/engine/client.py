@@ -16,7 +16,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import re
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from types import TracebackType
@@ -52,7 +51,6 @@ Answer = TypeVar("Answer")
 
 TERMINAL = frozenset({"completed", "failed", "cancelled", "superseded"})
 Decision = Literal["committed", "not-committed", "abandon"]
-_QUOTED = re.compile(r'"([^"]*)"')
 
 
 class RunResult(msgspec.Struct, frozen=True):
@@ -289,7 +287,7 @@ class Engine:
 
     def answer_name(self, run: str, answer: Literal["approve", "reject"]) -> str:
         """The signal that an answer is, by what the run waits for now, else by what it can wait for."""
-        names = {name for position in self.kernel.status(run).positions for name in waited(position.waits_on)}
+        names = {name for position in self.kernel.status(run).positions for name in position.waits_for}
         if not {"approved", "rejected", "approval"} & names:
             names = self._can_wait_for(run)
         if answer == "reject":
@@ -404,13 +402,6 @@ def replay_export(data: bytes, *, any_version: bool = False) -> Replayed:
 
     services = services_of(Registry(), StoreCipher(None, environment={}, temporary=True))
     return replay(read_export(data), services, any_version=any_version)
-
-
-def waited(waits_on: str | None) -> tuple[str, ...]:
-    """The names of the signals that a position waits for, by its words in the status."""
-    if waits_on is None or not waits_on.startswith("the signal "):
-        return ()
-    return tuple(_QUOTED.findall(waits_on))
 
 
 def blocks_of(definition: Definition) -> set[str]:

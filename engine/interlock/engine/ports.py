@@ -174,7 +174,10 @@ class StopInfo(msgspec.Struct, frozen=True):
 
 
 class Position(msgspec.Struct, frozen=True):
-    """Where one line of the run stands; ``waits_on`` in words, ``wakes_at`` if a timer will wake it."""
+    """Where one line of the run stands; ``waits_on`` in words, ``wakes_at`` if a timer will wake it.
+
+    ``waits_for`` are the names of the signals that it waits for, of which any one or each is missing.
+    """
 
     path: str
     visit: int
@@ -182,6 +185,7 @@ class Position(msgspec.Struct, frozen=True):
     attempt: int = 0
     waits_on: str | None = None
     wakes_at: float | None = None
+    waits_for: tuple[str, ...] = ()
 
 
 class HoldInfo(msgspec.Struct, frozen=True):

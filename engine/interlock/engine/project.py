@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from interlock.analyzer.analysis import FileModel, diagnose, judge, read_file, refusing
 from interlock.analyzer.diagnostics import Diagnostic
 from interlock.analyzer.language.blocks import BlockSpec
+from interlock.analyzer.language.nearest import nearest
 from interlock.analyzer.model.nodes import Workflow
 from interlock.analyzer.source.read import Unreadable, read_source
 from interlock.analyzer.source.text import SourceText
@@ -114,7 +115,9 @@ class Project:
             return made
         owner = self._owners.get(name)
         if owner is None:
-            raise CallerError("unknown-workflow", f'No workflow is called "{name}" here.')
+            near = nearest(name, self._owners)
+            hint = f'; did you mean "{near}"?' if near is not None else "."
+            raise CallerError("unknown-workflow", f'No workflow is called "{name}" here{hint}')
         closure, _ = reachable(name, self.workflow)
         wanted = {name, *closure}
         files = list({id(self._owners[each][1]): self._owners[each][1] for each in wanted}.values())

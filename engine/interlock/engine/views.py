@@ -177,6 +177,7 @@ class Views:
         path = join(frame.prefix, node.step)
         wakes = node.times_out
         waits_on: str | None = None
+        names: list[str] = []
         body = node.body
         if isinstance(body, Work):
             claimed = self.store.one("task_claimed", task_id(cell.run.id, path, node.visit))
@@ -195,7 +196,7 @@ class Views:
             waits_on = "the runs " + ", ".join(f'"{each}"' for each in _pending(node)[:10])
         if waits_on is not None:
             waits_on = self.services.cipher.redact(waits_on, cell.known)
-        return Position(path, node.visit, node.status, node.attempt, waits_on, wakes)
+        return Position(path, node.visit, node.status, node.attempt, waits_on, wakes, tuple(names))
 
     def _wait_detail(self, cell: Cell, frame: Frame, node: Node) -> Json:
         body = node.body

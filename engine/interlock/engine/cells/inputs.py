@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from interlock.analyzer.language.nearest import nearest
 from interlock.analyzer.model.nodes import Input, Workflow
 from interlock.analyzer.model.values import plain
 from interlock.engine.cells.messages import Join
@@ -22,6 +23,9 @@ def check_inputs(workflow: Workflow, given: Mapping[str, Json]) -> dict[str, Jso
     name = workflow.name.value if workflow.name is not None else ""
     for key in given:
         if key not in workflow.inputs:
+            near = nearest(key, workflow.inputs)
+            if near is not None:
+                raise InputsRefused(f'"{name}" has no input "{key}"; did you mean "{near}"?')
             known = ", ".join(f'"{each}"' for each in workflow.inputs) or "none"
             raise InputsRefused(f'"{name}" has no input "{key}"; it declares {known}.')
     taken: dict[str, Json] = {}

@@ -9,15 +9,17 @@ from typing import Any
 
 from interlock.analyzer.config import ConfigError
 from interlock.analyzer.language.blocks import BlockSpec, load_manifest
+from interlock.analyzer.language.nearest import nearest
 from interlock.analyzer.model.nodes import Workflow
 from interlock.analyzer.source.read import Unreadable, read_source
 from interlock.analyzer.source.text import SourceText
 from interlock.analyzer.workspace import MissingPath, Workspace, shown_path, workspaces
 from interlock.engine.blocks.registry import Registry
-from interlock.engine.definition import Stored
+from interlock.engine.client import Engine
+from interlock.engine.definition import Stored, load_definition
 from interlock.engine.errors import CallerError
 from interlock.engine.project import Project
-from interlock.engine.values import NotJson, json_value, load
+from interlock.engine.values import NotJson, canonical, json_value, load
 from interlock.server.cli.engine_commands import Options, read_data
 from interlock.server.cli.main import UsageError
 
@@ -87,8 +89,31 @@ def check_code(definition: Stored, registry: Registry) -> None:
                 raise UsageError(f'there is no code for the block "{name}" here; name its module with --blocks')
 
 
-def check_secrets(definition: Stored, given: dict[str, str]) -> None:
-    """`UsageError` where a secret that the workflow declares is not given."""
+def secrets_of(engine: Engine, run: str) -> list[str]:
+    """The secrets that a stored run needs, of the workflows that it can start as well."""
+    return _declared(stored_definition(engine, run))
+
+
+def stored_definition(engine: Engine, run: str) -> Stored:
+    """The definition that a run was dispatched with."""
+    export = engine.export(run)
+    closure = {each: canonical(value) for each, value in export.closure.items()}
+    return load_definition(canonical(export.definition), closure)
+
+
+def _declared(definition: Stored) -> list[str]:
+    every = (definition, *definition.closure.values())
+    return list(dict.fromkeys(secret.name for each in every for secret in each.workflow.secrets))
+
+
+def check_secrets(definition: Stored, given: dict[str, str], *, others: bool = False) -> None:
+    """`UsageError` where a declared secret is not given, or, unless for ``others`` too, one is given in vain."""
+    declared = _declared(definition)
+    for name in given:
+        if name not in declared and not others:
+            near = nearest(name, declared)
+            hint = f'did you mean "{near}"?' if near else "leave it out, or declare it under secrets"
+            raise UsageError(f'"{definition.name}" declares no secret "{name}"; {hint}')
     for each in (definition, *definition.closure.values()):
         for secret in each.workflow.secrets:
             if secret.name not in given:

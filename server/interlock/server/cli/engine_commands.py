@@ -180,6 +180,19 @@ def write_json(value: Any) -> None:
     print(json.dumps(plain, indent=2, ensure_ascii=False))
 
 
+def ordered(outputs: Any) -> Any:
+    """Outputs for a person: in the order of the definition, the maps in them by their keys."""
+    if isinstance(outputs, dict):
+        return {name: _sorted(value) for name, value in outputs.items()}
+    return _sorted(outputs)
+
+
+def _sorted(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _sorted(value[name]) for name in sorted(value)}
+    return [_sorted(each) for each in value] if isinstance(value, list | tuple) else value
+
+
 def write_json_line(value: Any) -> None:
     sys.stdout.write(msgspec.json.encode(value).decode() + "\n")
     sys.stdout.flush()

@@ -6,9 +6,11 @@ import sys
 import time
 from typing import TYPE_CHECKING, Protocol
 
-from interlock.engine.ports import Event, Position, RunStatus
+from interlock.engine.host import DEFAULT_STORE
+from interlock.engine.ports import Event, RunStatus
 from interlock.engine.worker import LogLine
 from interlock.server.cli import engine_commands as common
+from interlock.server.cli.hints import hints
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -25,17 +27,13 @@ def sentence(event: Event) -> str | None:
     path = event.path or ""
     if event.visit is not None and event.visit > 1:
         path += f" (visit {event.visit})"
-    text = words.format_map(_Data(data, path=path, run=event.run))
+    text = words.format_map(_Data({"run": event.run, **data, "path": path}))
     if event.kind == "step.started" and event.data.get("attempt", 1) != 1:
         text += f" (attempt {event.data['attempt']})"
     return text
 
 
 class _Data(dict[str, str]):
-    def __init__(self, data: dict[str, str], **more: str) -> None:
-        super().__init__(data)
-        self.update(more)
-
     def __missing__(self, name: str) -> str:
         return ""
 
@@ -75,7 +73,7 @@ _WORDS = {
     "handler.failed": "{path} failed: {message}",
     "task.handed_back": "{path} handed back: {reason}",
     "task.reassigned": "{path} begins again: its worker was lost",
-    "worker.lost": "a worker was lost",
+    "worker.lost": "a worker was lost: {worker}",
 }
 
 
@@ -127,12 +125,19 @@ class Silent:
 class Lines(Silent):
     """One line for each thing that happens."""
 
-    def __init__(self) -> None:
+    def __init__(self, store: str = DEFAULT_STORE) -> None:
+        self.store = store
         self._said: set[str] = set()
+        self._lost: set[str] = set()
         self._began = 0.0
 
     def event(self, event: Event) -> None:
         text = sentence(event)
+        if event.kind == "worker.lost":
+            # The log has one for each piece of its work; that it is gone is said once.
+            if str(event.data.get("worker")) in self._lost:
+                return
+            self._lost.add(str(event.data.get("worker")))
         self._began = self._began or event.at
         if text is not None:
             print(f"{event.at - self._began:8.2f}s  {text}", flush=True)
@@ -144,7 +149,7 @@ class Lines(Silent):
         print(f"{'':9}  {text}", flush=True)
 
     def standing(self, status: RunStatus) -> None:
-        texts = [text for position in status.positions for text in hints(status, position)]
+        texts = [text for position in status.positions for text in hints(status, position, self.store)]
         for text in [*queued(status), *texts]:
             if text not in self._said:
                 self._said.add(text)
@@ -159,32 +164,17 @@ def queued(status: RunStatus) -> list[str]:
     return [f"queued: the slots of {status.workflow} are held by {by}; place {status.queue.position} in line"]
 
 
-def hints(status: RunStatus, position: Position) -> list[str]:
-    """What a person can do about a line of the run that waits for one."""
-    from interlock.engine.client import waited
-
-    names = waited(position.waits_on)
-    if "approved" in names:
-        return [f"{position.path}: decide with: interlock approve {status.run}, or interlock reject {status.run}"]
-    if "approval" in names:
-        return [f"{position.path}: approve with: interlock approve {status.run}"]
-    if names:
-        return [f"{position.path}: send it with: interlock signal {status.run} {names[0]} --data JSON"]
-    if position.status == "review":
-        command = f"interlock review {status.run} committed|not-committed|abandon"
-        return [f"{position.path}: settle it with: {command} --path {position.path}"]
-    return []
-
-
 class Live:
     """A table of the steps on a terminal, renewed in place; what blocks log scrolls above it."""
 
-    def __init__(self, console: Console) -> None:
+    def __init__(self, console: Console, store: str = DEFAULT_STORE) -> None:
         from rich.live import Live as RichLive
 
         self.console = console
+        self.store = store
+        self._lost: set[str] = set()
+        self._said: set[str] = set()
         self._steps: dict[str, tuple[str, str, float, float | None]] = {}
-        self._title = ""
         self._status = "queued"
         self._queued = ""
         self._waits: dict[str, str] = {}
@@ -193,11 +183,15 @@ class Live:
 
     def event(self, event: Event) -> None:
         text = sentence(event)
-        if event.kind in ("run.dispatched", "run.admitted"):
-            self._title = text or self._title
         path = event.path
+        if event.kind == "worker.lost":
+            worker = str(event.data.get("worker"))
+            if worker not in self._lost and text is not None:
+                self.note(text)
+            self._lost.add(worker)
+            return
         if path is None:
-            if text is not None and event.kind != "run.dispatched":
+            if text is not None:
                 self.console.print(text, style="dim", highlight=False, markup=False)
             return
         _, _, began, _ = self._steps.get(path, ("", "", event.at, None))
@@ -224,6 +218,12 @@ class Live:
             if text != self._queued:
                 self._queued = text
                 self.note(text)
+        if not sys.stdin.isatty():
+            # Nobody can be asked here, so it is said how to answer from elsewhere.
+            for text in (text for position in status.positions for text in hints(status, position, self.store)):
+                if text not in self._said:
+                    self._said.add(text)
+                    self.note(text)
         self._waits = {position.path: position.waits_on or "" for position in status.positions}
 
     def _picture(self) -> RenderableType:
@@ -264,7 +264,7 @@ class Live:
         self._live.stop()
 
 
-def view_for(as_json: bool) -> View:
+def view_for(as_json: bool, store: str = DEFAULT_STORE) -> View:
     """The view that fits where the output goes."""
     if as_json:
         return Silent()
@@ -273,5 +273,5 @@ def view_for(as_json: bool) -> View:
 
         console = Console()
         if console.is_terminal and not console.is_dumb_terminal:
-            return Live(console)
-    return Lines()
+            return Live(console, store)
+    return Lines(store)

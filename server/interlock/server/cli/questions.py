@@ -6,10 +6,12 @@ import asyncio
 import sys
 from typing import Any
 
-from interlock.engine.client import Engine, waited
+from interlock.engine.client import Engine
 from interlock.engine.errors import CallerError
+from interlock.engine.host import DEFAULT_STORE
 from interlock.engine.ports import Position, ReviewInfo, RunStatus
 from interlock.engine.values import NotJson, load
+from interlock.server.cli.hints import hints
 from interlock.server.cli.live import View
 from interlock.server.cli.review import user
 
@@ -17,8 +19,9 @@ from interlock.server.cli.review import user
 class Questions:
     """Asks what a run waits for, one question at a time; the run goes on meanwhile."""
 
-    def __init__(self, engine: Engine, view: View) -> None:
+    def __init__(self, engine: Engine, view: View, store: str = DEFAULT_STORE) -> None:
         self.engine = engine
+        self.store = store
         self.view = view
         self.enabled = sys.stdin.isatty() and sys.stdout.isatty()
         self._left: set[tuple[str, int]] = set()
@@ -30,8 +33,7 @@ class Questions:
         return [
             position
             for position in status.positions
-            if (waited(position.waits_on) or position.status == "review")
-            and (position.path, position.visit) not in self._left
+            if (position.waits_for or position.status == "review") and (position.path, position.visit) not in self._left
         ]
 
     async def ask(self, status: RunStatus, position: Position) -> None:
@@ -46,50 +48,54 @@ class Questions:
             print(f"{error.message} ({error.code})")
         except EOFError:
             self.enabled = False
+            print()
+            self._put_off(status, position)
         finally:
             self.view.resume()
 
-    def _put_off(self, position: Position) -> None:
+    def _put_off(self, status: RunStatus, position: Position) -> None:
         self._left.add((position.path, position.visit))
+        for text in hints(status, position, self.store):
+            print(f"Left open. {text}")
 
     async def _signal(self, status: RunStatus, position: Position) -> None:
-        names = waited(position.waits_on)
-        if "approved" in names:
-            answer = await read_line(f"{position.path}: approve? [y]es, [n]o, Enter to leave it open: ")
-            if answer[:1].lower() in ("y", "n"):
-                self.engine.signal(status.run, "approved" if answer[0].lower() == "y" else "rejected", {"by": user()})
-            else:
-                self._put_off(position)
+        names = position.waits_for
+        if "approved" in names and "rejected" in names:
+            prompt = f"{position.path}: approve? [y]es, [n]o, Enter to leave it open: "
+            answer: str | None = await choose(prompt, {"yes": "approved", "no": "rejected"}, "Please answer y or n.")
+            payload: tuple[Any] | None = ({"by": user()},)
         elif "approval" in names:
-            answer = await read_line(f"{position.path}: approve? [y]es, Enter to leave it open: ")
-            if answer[:1].lower() == "y":
-                self.engine.signal(status.run, "approval", {"by": user()})
-            else:
-                self._put_off(position)
+            prompt = f"{position.path}: approve? [y]es, Enter to leave it open: "
+            answer = await choose(prompt, {"yes": "approval"}, "Please answer y, or press Enter to leave it open.")
+            payload = ({"by": user()},)
         else:
-            payload = await self._json(f'{position.path}: JSON for the signal "{names[0]}", Enter to leave it open: ')
-            if payload is None:
-                self._put_off(position)
-            else:
-                self.engine.signal(status.run, names[0], payload[0])
+            answer = names[0]
+            payload = await self._json(f'{position.path}: JSON for the signal "{answer}", Enter to leave it open: ')
+        if answer is None or payload is None:
+            self._put_off(status, position)
+        else:
+            self.engine.signal(status.run, answer, payload[0])
 
     async def _review(self, status: RunStatus, position: Position) -> None:
         review = next((each for each in status.reviews if each.path == position.path), None)
         if review is not None:
             _explain(review)
-        answer = await read_line("Did it happen? [c]ommitted, [n]ot committed, [a]bandon, Enter to leave it open: ")
-        first = answer[:1].lower()
-        if first == "c":
+        answer = await choose(
+            "Did it happen? [c]ommitted, [n]ot committed, [a]bandon, Enter to leave it open: ",
+            {"committed": "committed", "not-committed": "not-committed", "abandon": "abandon"},
+            "Please answer c, n or a.",
+        )
+        if answer == "committed":
             result = await self._json("The section's outputs as JSON, Enter for none: ")
             self.engine.review(
                 status.run, "committed", path=position.path, result=result[0] if result else {}, by=user()
             )
-        elif first == "n":
+        elif answer == "not-committed":
             self.engine.review(status.run, "not-committed", path=position.path, by=user())
-        elif first == "a":
+        elif answer == "abandon":
             self.engine.review(status.run, "abandon", path=position.path, by=user())
         else:
-            self._put_off(position)
+            self._put_off(status, position)
 
     async def _json(self, prompt: str) -> tuple[Any] | None:
         """A JSON answer in a tuple, None for an empty one."""
@@ -106,6 +112,19 @@ def _explain(review: ReviewInfo) -> None:
     print(f"  why: {review.reason.message}")
     for evidence in review.evidence:
         print(f"  late result: {evidence}")
+
+
+async def choose(prompt: str, choices: dict[str, str], again: str) -> str | None:
+    """What the chosen word stands for, by the word or its first letter; None for an empty answer.
+
+    Any other answer is no choice: it is asked ``again``.
+    """
+    while answer := (await read_line(prompt)).lower().replace(" ", "-"):
+        for word, meaning in choices.items():
+            if answer in (word, word[0]):
+                return meaning
+        print(again)
+    return None
 
 
 async def read_line(prompt: str) -> str:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import argparse
 
+from interlock.engine.client import TERMINAL
 from interlock.server.cli import engine_commands as common
+from interlock.server.cli.definitions import secrets_of
+from interlock.server.cli.hints import failure, resuming
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -16,5 +19,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: common.Options) -> int:
     with common.engine_of(options) as engine:
         engine.retry(options.run_id)
-    print(f"{options.run_id} goes on with: interlock run --resume {options.run_id}, or with any worker.")
+        # What needs no worker is done by the time the retry is stored, and may have failed again.
+        result = engine.result(options.run_id)
+        if result.status == "completed":
+            print(f"{options.run_id} has completed.")
+            return 0
+        if result.status in TERMINAL:
+            print(failure(result))
+            return 1
+        command = resuming(options.run_id, secrets_of(engine, options.run_id), options.store)
+    print(f"{options.run_id} goes on with: {command}, or with any worker.")
     return 0

@@ -6,6 +6,8 @@ import argparse
 import getpass
 
 from interlock.server.cli import engine_commands as common
+from interlock.server.cli.choices import one_of
+from interlock.server.cli.hints import DECISIONS
 from interlock.server.cli.main import UsageError
 
 
@@ -13,7 +15,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run_id", metavar="RUN")
     parser.add_argument(
         "decision",
-        choices=("committed", "not-committed", "abandon"),
+        type=one_of("decision", DECISIONS),
         metavar="DECISION",
         help="committed (the write happened), not-committed (do it again), or abandon (fail)",
     )
@@ -29,6 +31,10 @@ def run(options: common.Options) -> int:
         raise UsageError("--result goes with committed only")
     result = common.json_argument(options.result, "--result")
     with common.engine_of(options) as engine:
+        open_reviews = engine.status(options.run_id).reviews
+        if options.path is None and len(open_reviews) > 1:
+            paths = ", ".join(f'"{review.path}"' for review in open_reviews)
+            raise UsageError(f"several sections are in review ({paths}); name one with --path PATH")
         engine.review(options.run_id, options.decision, path=options.path, result=result, by=options.by or user())
     print(f"Settled as {options.decision}: {options.run_id}.")
     return 0

@@ -13,13 +13,11 @@ import sys
 import msgspec
 
 from interlock.engine.client import TERMINAL, Engine, RunResult
-from interlock.engine.definition import load_definition
 from interlock.engine.errors import CallerError
-from interlock.engine.host import DEFAULT_STORE
-from interlock.engine.values import canonical
 from interlock.engine.worker import LogLine, Worker
 from interlock.server.cli import definitions
 from interlock.server.cli import engine_commands as common
+from interlock.server.cli.hints import failure, in_store, resuming
 from interlock.server.cli.live import View, view_for
 from interlock.server.cli.main import UsageError
 from interlock.server.cli.questions import Questions
@@ -51,29 +49,29 @@ def run(options: common.Options) -> int:
     if options.file is not None:
         definition = definitions.definition_of(options, registry)
         definitions.check_code(definition, registry)
-        definitions.check_secrets(definition, secrets)
+        definitions.check_secrets(definition, secrets, others=options.others)
         inputs = definitions.inputs_of(options, definition.workflow)
     with common.engine_of(options, make=options.resume is None, registry=registry, secrets=secrets) as engine:
         if options.resume is not None:
-            name = _resumable(engine, options.resume, secrets)
+            name = _resumable(engine, options.resume, secrets, options.others)
         else:
             name = engine.dispatch(definition, inputs, idempotency_key=options.idempotency_key).run
         session = _Session(engine, name, options, variables)
         return asyncio.run(session.drive())
 
 
-def _resumable(engine: Engine, name: str, secrets: dict[str, str]) -> str:
+def _resumable(engine: Engine, name: str, secrets: dict[str, str], others: bool) -> str:
     """The run if it can go on here; its definition is the stored one."""
     status = engine.status(name)
     if status.status in TERMINAL and status.status != "completed":
         how = f"; go on with: interlock retry {name}" if status.retryable else ""
         raise CallerError("run-ended", f'The run "{name}" has ended: it is {status.status}{how}.')
-    export = engine.export(name)
-    closure = {each: canonical(value) for each, value in export.closure.items()}
-    definition = load_definition(canonical(export.definition), closure)
+    if status.status == "completed":
+        return name
+    definition = definitions.stored_definition(engine, name)
     engine.definition(definition)
     definitions.check_code(definition, engine.registry)
-    definitions.check_secrets(definition, secrets)
+    definitions.check_secrets(definition, secrets, others=others)
     return name
 
 
@@ -84,8 +82,8 @@ class _Session:
         self.engine = engine
         self.name = name
         self.options = options
-        self.view: View = view_for(options.json)
-        self.questions = Questions(engine, self.view)
+        self.view: View = view_for(options.json, options.store)
+        self.questions = Questions(engine, self.view, options.store)
         self.worker: Worker = engine.worker(
             only_for=name, others=options.others, on_log=self._log, hidden_environment=variables
         )
@@ -103,6 +101,9 @@ class _Session:
             done += sum(event.kind == "step.completed" for event in found)
         status = self.engine.status(self.name)
         self._over = status.status in TERMINAL
+        if status.status == "completed":
+            self.view.note(f"run {self.name} of {status.workflow} has completed; there is nothing left to do")
+            return
         self.view.note(
             f"run {self.name} of {status.workflow} goes on: {done} step{'s' if done != 1 else ''} done so far"
         )
@@ -175,25 +176,21 @@ class _Session:
             if self.options.store == "memory:":
                 self.view.note("Interrupted; a run in memory cannot go on.")
             else:
-                store = "" if self.options.store == DEFAULT_STORE else f" --store {self.options.store}"
-                self.view.note(f"Interrupted; go on with: interlock run --resume {self.name}{store}")
+                secrets = self.options.secret or definitions.secrets_of(self.engine, self.name)
+                command = resuming(self.name, secrets, self.options.store)
+                self.view.note(f"Interrupted; go on with: {command}")
             return 130
         if self.options.json:
             common.write_json(result)
         elif result.status == "completed":
             print("outputs:")
-            common.write_json(result.outputs)
+            common.write_json(common.ordered(result.outputs))
         else:
             self._explain(result)
         return 0 if result.status == "completed" else 1
 
     def _explain(self, result: RunResult) -> None:
-        error = result.error
-        if error is None:
-            print(f"The run {result.run} is {result.status}.")
-            return
-        place = f" at {error.path}" if error.path else ""
-        print(f"The run {result.run} {result.status}{place}: {error.message} ({error.code})")
+        print(failure(result))
         if self.engine.status(result.run).retryable and self.options.store != "memory:":
             sys.stdout.flush()
-            print(f"Go on from the failed step: interlock retry {result.run}")
+            print(f"Go on from the failed step: interlock retry {result.run}{in_store(self.options.store)}")

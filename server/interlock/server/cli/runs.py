@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from interlock.server.cli import engine_commands as common
+from interlock.server.cli.choices import one_of
 
 STATUSES = (
     "queued",
@@ -23,7 +24,7 @@ STATUSES = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--workflow", metavar="NAME", help="only of this workflow")
-    parser.add_argument("--status", choices=STATUSES, metavar="STATUS", help="only in this status")
+    parser.add_argument("--status", type=one_of("status", STATUSES), metavar="STATUS", help="only in this status")
     parser.add_argument("--account", metavar="A", help="only of this account")
     parser.add_argument("--limit", type=int, default=50, metavar="N", help="at most so many (default: 50)")
     parser.add_argument("--before", metavar="RUN", help="older than this run")

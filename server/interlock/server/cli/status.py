@@ -6,8 +6,10 @@ import argparse
 from collections.abc import Iterator
 
 from interlock.engine.client import Engine
+from interlock.engine.host import DEFAULT_STORE
 from interlock.engine.ports import Position, RunStatus
 from interlock.server.cli import engine_commands as common
+from interlock.server.cli.hints import answers, in_store, settling
 
 _BUSY = {"task": "runs"}
 
@@ -24,15 +26,13 @@ def run(options: common.Options) -> int:
         if options.json:
             common.write_json(status)
             return 0
-        print("\n".join(describe(status, engine)))
+        print("\n".join(describe(status, engine, options.store)))
     return 0
 
 
-def describe(status: RunStatus, engine: Engine) -> Iterator[str]:
+def describe(status: RunStatus, engine: Engine, store: str = DEFAULT_STORE) -> Iterator[str]:
     """The status in lines for a person."""
     yield f"{status.run}  {status.workflow}  {status.status}"
-    version = f"{status.definition_version}, " if status.definition_version else ""
-    yield f"  definition  {version}{status.definition_hash[:16]} (closure {status.closure_hash[:16]})"
     if status.account != "default":
         yield f"  account     {status.account}"
     if status.idempotency_key is not None:
@@ -45,7 +45,7 @@ def describe(status: RunStatus, engine: Engine) -> Iterator[str]:
     if status.deadline is not None and status.ended_at is None:
         yield f"  deadline    {common.when(status.deadline)}"
     yield from _family(status)
-    yield from _standing(status, engine)
+    yield from _standing(status, engine, store)
     yield from _budget(status)
     for name, value in status.inputs.items():
         yield f"  input       {name} = {common.short(value)}"
@@ -53,7 +53,9 @@ def describe(status: RunStatus, engine: Engine) -> Iterator[str]:
         yield f"  state       {name} = {common.short(value)}"
     if status.status == "completed":
         yield f"  outputs     {common.short(status.outputs, 400)}"
-    yield from _end(status)
+    yield from _end(status, store)
+    version = f"{status.definition_version}, " if status.definition_version else ""
+    yield f"  definition  {version}{status.definition_hash[:16]} (closure {status.closure_hash[:16]})"
 
 
 def _family(status: RunStatus) -> Iterator[str]:
@@ -65,19 +67,21 @@ def _family(status: RunStatus) -> Iterator[str]:
         yield f"  superseded  by {status.superseded_by}"
 
 
-def _standing(status: RunStatus, engine: Engine) -> Iterator[str]:
+def _standing(status: RunStatus, engine: Engine, store: str) -> Iterator[str]:
     """Where each branch is, what it waits for, what the run holds."""
     if status.queue is not None:
         by = ", ".join(status.queue.blocked_by) or "nobody"
         yield f"  queue       place {status.queue.position}, the slots are held by {by}"
     for position in status.positions:
         yield f"  at          {position.path}: {reason(status, position, engine)}"
+        if position.waits_for:
+            yield f"              answer with: {answers(status.run, position.waits_for, store)}"
     for hold in status.holds:
         held = ", in review" if hold.review else ""
         yield f'  holds       "{hold.key}" (fence {hold.fence}, for the {hold.lifetime}{held})'
     for review in status.reviews:
         yield f"  review      {review.path}, open since {common.when(review.opened_at)}: {review.reason.message}"
-        yield f"              settle it: interlock review {status.run} committed|not-committed|abandon"
+        yield f"              settle it: {settling(status.run, review.path, store)}"
         for evidence in review.evidence:
             yield f"              late result: {common.short(evidence)}"
     if status.stop is not None:
@@ -114,15 +118,14 @@ def _held_since(engine: Engine, account: str, key: str, holders: tuple[str, ...]
 def _budget(status: RunStatus) -> Iterator[str]:
     for name, limit in status.budget.limits.items():
         used = status.budget.used.get(name, 0)
-        if limit is not None or name == "max_state_bytes":
-            shown = f"{limit:,}" if limit is not None else "no limit"
-            yield f"  budget      {name.removeprefix('max_')} {used:,}/{shown}"
+        if limit is not None:
+            yield f"  budget      {name.removeprefix('max_')} {used:,}/{limit:,}"
 
 
-def _end(status: RunStatus) -> Iterator[str]:
+def _end(status: RunStatus, store: str) -> Iterator[str]:
     if status.error is None:
         return
     place = f" at {status.error.path}" if status.error.path else ""
     yield f"  error       {status.error.code}{place}: {status.error.message}"
     if status.retryable:
-        yield f"              go on from there: interlock retry {status.run}"
+        yield f"              go on from there: interlock retry {status.run}{in_store(store)}"
