@@ -9,7 +9,9 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+import traceback
 from collections import Counter
+from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
@@ -38,19 +40,27 @@ def chunk(first: int, count: int, share: float) -> Outcome:
     faults: list[str] = []
     with Engine.open("memory:") as engine:
         for seed in range(first, first + count):
-            tried["workflows run"] += 1
-            faults += [f"seed {seed}: {fault}" for fault in checks.valid(seed)]
-            for name, found in checks.planted(seed, engine, share):
-                tried["mistakes planted"] += 1
-                faults += [f"seed {seed}: {fault}" for fault in found]
-                tried[f"  {name}"] += 1
-            if seed % 4 == 0:
-                tried["hashes compared"] += 1
-                faults += [f"seed {seed}: {fault}" for fault in checks.hashed(seed)]
-            if seed % 8 == 0:
-                tried["circles tried"] += 1
-                faults += [f"seed {seed}: {fault}" for fault in circles(seed)]
+            try:
+                faults += [f"seed {seed}: {fault}" for fault in _claims(seed, share, engine, tried)]
+            except Exception:
+                # A claim that cannot be judged does not hold; the other seeds still count.
+                faults.append(f"seed {seed}: {traceback.format_exc(limit=-4)}")
     return Outcome(dict(tried), faults)
+
+
+def _claims(seed: int, share: float, engine: Engine, tried: Counter[str]) -> Iterator[str]:
+    tried["workflows run"] += 1
+    yield from checks.valid(seed)
+    for name, found in checks.planted(seed, engine, share):
+        tried["mistakes planted"] += 1
+        tried[f"  {name}"] += 1
+        yield from found
+    if seed % 4 == 0:
+        tried["hashes compared"] += 1
+        yield from checks.hashed(seed)
+    if seed % 8 == 0:
+        tried["circles tried"] += 1
+        yield from circles(seed)
 
 
 def circles(seed: int) -> list[str]:

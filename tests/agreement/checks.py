@@ -36,7 +36,8 @@ constants that meet in an expression may never be equal."""
 
 def size_of(seed: int) -> int:
     """Small workspaces more often than large ones: mistakes show in both, and small ones are quick."""
-    return 1 + (seed * 7 + seed // 5) % (24 if seed % 4 == 0 else 12)
+    most = 64 if seed % 16 == 0 else 24 if seed % 4 == 0 else 12
+    return 1 + (seed * 7 + seed // 5) % most
 
 
 def diagnostics(text: str) -> list[Diagnostic]:

@@ -48,6 +48,10 @@ def _work(rng: random.Random, name: str) -> dict[str, Any]:
         return {"id": name, "delay": "5s"}
     if kind == "signal":
         return {"id": name, "wait_for_approval": {"result_key": f"{name}_answer"}}
+    return _block(name)
+
+
+def _block(name: str) -> dict[str, Any]:
     return {"id": name, "block": "set", "params": {"x": 1}}
 
 
@@ -77,8 +81,9 @@ def ring(rng: random.Random, circle: bool) -> tuple[list[Any], list[Start]]:
 def beside(rng: random.Random, circle: bool) -> tuple[list[Any], list[Start]]:
     """Two branches of one workflow take two keys: two runs of it can have one each."""
     keys = ("k0", "k1") if circle else ("k0", "k0")
+    # Blocks come back in any order; delays of one length do not.
     ways = {
-        f"way{number}": {"steps": [_work(rng, f"work_{number}"), _take(rng, f"take_{number}", key)]}
+        f"way{number}": {"steps": [_block(f"work_{number}"), _take(rng, f"take_{number}", key)]}
         for number, key in enumerate(keys)
     }
     if not circle:

@@ -126,6 +126,8 @@ class Maker:
         self.types: dict[str, Type] = {}
         self.secrets: list[str] = []
         self.secret_inputs: list[str] = []
+        # A signal for one wait may be taken by another: a payload that is merged must hit no input.
+        self.merges_signals = rng.random() < 0.5
         self.key = 0
         self.started = 0
         self.groups = 0

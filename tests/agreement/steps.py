@@ -496,9 +496,9 @@ def signal(maker: Maker, scope: Scope, place: Place, when: str | None) -> Made:
             body["match"] = {"part_no": maker.whole(given, "integer"), "where": {"shelf_no": 3}}
         plain = [name for name, each in maker.types.items() if not isinstance(each, Maybe)]
         plain = [name for name in plain if name not in maker.secret_inputs]
-        if plain and maker.chance(0.15):
+        if plain and not maker.merges_signals and maker.chance(0.25):
             body["correlation_key"] = maker.random.choice(plain)
-        elif kind in ("wait_for_signal", "wait_for_signals") and maker.chance(0.25):
+        elif maker.merges_signals and kind in ("wait_for_signal", "wait_for_signals") and maker.chance(0.4):
             del body["result_key"]
     step: Document = {"id": maker.new_id(), kind: body}
     if maker.chance(0.2):
