@@ -5,6 +5,9 @@ from __future__ import annotations
 import pytest
 
 from interlock.analyzer.analysis import check_texts
+from interlock.analyzer.model.read import ReadSteps, read_document
+from interlock.analyzer.source.text import SourceText
+from interlock.analyzer.syntax.parse import parse_tree
 
 
 def found(text: str) -> list[tuple[int, str, str]]:
@@ -160,3 +163,17 @@ def test_a_key_that_is_outdented_is_not_missed_in_its_step(torn: str) -> None:
     assert one.hint == "Indent it by 2 more spaces."
     assert (other.code, text[other.offset :].startswith("block: log\n")) == ("IL209", True)
     assert other.line > one.line  # the other step's own lack is still told
+
+
+def test_a_torn_step_lacks_its_key_again_once_the_torn_line_is_gone() -> None:
+    head = "workflow: w\nsteps:\n  - id: a\n    block: log\n"
+    tail = "  - id: c\n    x: [}\n"
+    tree, memory, strange = None, None, []
+    for torn in ("  params: {message: hi}\n", "", "  params: {message: hi}\n"):
+        tree = parse_tree(SourceText("example.workflow.yaml", head + torn + tail), tree)
+        memory = ReadSteps(memory)
+        workflow, _ = read_document(tree.documents[0], memory)
+        assert workflow is not None
+        assert workflow.steps is not None
+        strange.append(workflow.steps.steps[0].strange)
+    assert strange == [True, False, True]
