@@ -52,6 +52,7 @@ class Transaction:
         self._queue: deque[m.Message | _Judgement] = deque()
         self._worked = 0
         self._spilling = False
+        self._keys: dict[tuple[str, str], tuple[keys.Key, StoredTickets]] = {}
 
     def begin(self) -> None:
         """Store time never goes back; messages of earlier transactions come first."""
@@ -260,10 +261,16 @@ class Transaction:
             self.event(message.run, message)
 
     def _to_key(self, message: m.ToKey) -> None:
-        key = self.rows.key(message.account, message.key)
-        tickets = StoredTickets(self.store, message.account, message.key)
+        # Nobody else can change a key in this transaction, so it is read once.
+        at = (message.account, message.key)
+        known = self._keys.get(at)
+        if known is None:
+            known = self._keys[at] = (self.rows.key(*at), StoredTickets(self.store, *at))
+        key, tickets = known
         out = keys.decide(key, message, self.now, tickets)
         self.rows.save_key(key, out)
+        if out.queued:
+            tickets.empty = False
         for posted in out.messages:
             self.post(posted)
         for ticket in out.waiting:

@@ -34,6 +34,8 @@ class Guard:
         """Have the watcher stand before a process is started: nothing is to run unwatched meanwhile."""
         if not self._tell(""):
             self._start()
+            for group in self._groups:
+                self._tell(f"+ {group}\n")
 
     def add(self, group: int) -> None:
         """From now on this process group ends with the worker."""

@@ -222,6 +222,8 @@ class Turn:
         """Budgets are not checked: a stopped step's result is stored whatever they say."""
         self.refuse_over_budget = False
         """The caller is to be refused when a budget would be passed (the exception for signals)."""
+        self._new_scopes: set[str] = set()
+        """Scopes that this turn has begun: nothing of them is stored yet."""
         self.agenda: deque[tuple[Callable[..., None], tuple[Any, ...]]] = deque()
 
     # --- bookkeeping ---
@@ -349,7 +351,10 @@ class Turn:
         stored = self.run.stored + len(body) - sizes.get(name, 0)
         if stored > MAX_STORED:
             raise StepFault("result-too-large", "The run would store more than 64 MiB.")
-        values = self.cell.values.setdefault(scope, {})
+        values = self.cell.values.get(scope)
+        if values is None:
+            values = self.cell.values[scope] = {}
+            self._new_scopes.add(scope)
         if not scope and name and name[0] != "_":
             self._count_state(name, value, body, values)
         self.run.stored = stored
@@ -370,12 +375,14 @@ class Turn:
     def forget(self, prefix: str) -> None:
         """Drop the inner values of a container that has completed."""
         cell = self.cell
-        for scope in [scope for scope in cell.values if scope and inside(scope, prefix)]:
+        scopes = [scope for scope in cell.values if scope and inside(scope, prefix)]
+        for scope in scopes:
             self.run.stored -= sum(cell.sizes.pop(scope, {}).values())
             del cell.values[scope]
             for key in [key for key in self.out.vals if key[0] == scope]:
                 del self.out.vals[key]
-        self.out.dropped.append(prefix)
+        if any(scope not in self._new_scopes for scope in scopes):
+            self.out.dropped.append(prefix)
         for frame in cell.frames.values():
             if frame.prefix and inside(frame.prefix, prefix) and frame.status != "closed":
                 frame.status, frame.fault, frame.halt = "closed", None, False

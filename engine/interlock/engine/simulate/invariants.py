@@ -127,7 +127,7 @@ class Watch:
 
     def _leases(self, cell: Cell) -> None:
         store = self.kernel.store
-        stored = {key for _, key in store.all("keys_held_by", cell.run.id)}
+        stored = {key for _, key in store.query("SELECT account, key FROM holders WHERE run = ?", cell.run.id)}
         _must(stored == set(cell.run.holds), f"{cell.run.id} and its keys do not agree on what it holds")
         for key, hold in cell.run.holds.items():
             rows = store.all("holders", cell.run.account, key)

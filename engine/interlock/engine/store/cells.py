@@ -287,16 +287,26 @@ class Rows:
 
 
 class StoredTickets:
-    """The queue of a key, read as far as it is asked for."""
+    """The queue of a key, read as far as it is asked for.
+
+    Good for one transaction: it remembers that nobody waits, until it is told that somebody does.
+    """
 
     def __init__(self, store: SqliteStore, account: str, key: str) -> None:
         self._store, self._account, self._key = store, account, key
+        self.empty = False
 
     def first(self, after: int) -> Ticket | None:
+        if self.empty:
+            return None
         row = self._store.one("first_ticket", self._account, self._key, after)
+        if row is None and not after:
+            self.empty = True
         return Ticket(*row) if row is not None else None
 
     def of(self, run: str) -> list[Ticket]:
+        if self.empty:
+            return []
         rows = self._store.all("tickets_of", run, self._key, self._account)
         return [Ticket(*row) for row in rows]
 

@@ -54,14 +54,5 @@ class StoredGraph:
         return peek is None or peek[2] in TERMINAL
 
     def awaited(self, run: str) -> bool:
-        store = self._store
-        if store.one("has_dependents", run) is not None:
-            return True
-        for account, key in store.all("keys_held_by", run):
-            if store.one("ticket_after", account, key, 0, run) is not None:
-                return True
-        for key, _, number, _ in store.all("tickets_of_run", run):
-            if store.one("ticket_after", self._account, key, number, run) is not None:
-                return True
-        peek = store.one("run_peek", run)
-        return peek is not None and store.one("first_waiting", peek[0], peek[1], 0) is not None
+        row = self._store.one("awaited", run)
+        return row is not None and bool(row[0])

@@ -37,10 +37,18 @@ SELECT count(DISTINCT run) FROM tickets WHERE account = ? AND key = ? AND number
 -- name: keys_of_account
 SELECT DISTINCT key FROM (SELECT key FROM holders WHERE account = ?1 UNION SELECT key FROM tickets WHERE account = ?1)
 ORDER BY key;
--- name: keys_held_by
-SELECT account, key FROM holders WHERE run = ?;
--- name: ticket_after
-SELECT 1 FROM tickets WHERE account = ? AND key = ? AND number > ? AND run <> ? LIMIT 1;
+-- name: awaited
+SELECT EXISTS (SELECT 1 FROM deps WHERE on_run = ?1)
+    OR EXISTS (
+        SELECT 1 FROM holders h CROSS JOIN tickets t ON t.account = h.account AND t.key = h.key AND t.run <> ?1
+        WHERE h.run = ?1)
+    OR EXISTS (
+        SELECT 1 FROM tickets m CROSS JOIN tickets t
+            ON t.account = m.account AND t.key = m.key AND t.number > m.number AND t.run <> ?1
+        WHERE m.run = ?1)
+    OR EXISTS (
+        SELECT 1 FROM runs r CROSS JOIN waiting w ON w.account = r.account AND w.workflow = r.workflow
+        WHERE r.id = ?1);
 -- name: queue
 SELECT next_position FROM queues WHERE account = ? AND workflow = ?;
 -- name: set_queue
