@@ -65,6 +65,9 @@ class Handler(BaseHTTPRequestHandler):
             self.reply(200, b"a\0\xff", {"Content-Type": "application/octet-stream"})
         elif path == "/latin":
             self.reply(200, "é".encode("latin-1"), {"Content-Type": "text/plain; charset=latin-1"})
+        elif path.startswith("/charset/"):
+            kind = {"Content-Type": f"text/plain; charset={path.rsplit('/', 1)[1]}"}
+            self.reply(200, b'"\\ud800 +2AA- xn--a-ecp"', kind)
         elif path == "/numbers":
             self.reply(200, b'{"i": 1, "f": 1.0, "big": 12345678901234567890}')
         else:

@@ -66,6 +66,15 @@ def test_a_body_that_is_no_json_or_no_text_is_still_a_result(run: Run, server: A
     assert outcome.result["text"] == "é"
 
 
+@pytest.mark.parametrize(
+    "name", ["idna", "punycode", "undefined", "unicode-escape", "UTF-7", "base64", "rot13", "none"]
+)
+def test_a_charset_that_is_no_encoding_of_texts_counts_as_utf_8(run: Run, server: Any, name: str) -> None:
+    outcome = run("http", {"url": f"{server.url}/charset/{name}", "method": "POST"})
+    assert isinstance(outcome, Success)
+    assert outcome.result["text"] == '"\\ud800 +2AA- xn--a-ecp"'
+
+
 def test_cookies_do_not_pass_from_one_request_to_the_next(run: Run, server: Any) -> None:
     run("http", {"url": f"{server.url}/cookie"}, repeat=2)
     assert "Cookie" not in server.requests[1]["headers"]

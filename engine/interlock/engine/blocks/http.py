@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import Annotated, Any, Literal
 
@@ -16,6 +17,8 @@ from interlock.engine.values import NotJson, as_text, dump, load
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 MAX_REDIRECTS = 5
 CONNECT_SECONDS = 30.0
+# Codecs of Python for names, source text and mail: one takes quadratic time, some give what is no character.
+_NO_CHARSETS = frozenset({"idna", "punycode", "undefined", "unicode-escape", "raw-unicode-escape", "utf-7"})
 _UTF8_BOM = b"\xef\xbb\xbf"
 
 Scalar = str | int | float | bool
@@ -102,11 +105,18 @@ async def _body(response: httpx2.Response, limit: int) -> bytes | None:
     return b"".join(parts)
 
 
-def _result(response: httpx2.Response, body: bytes) -> dict[str, Json]:
+def _charset(response: httpx2.Response) -> str:
+    """How the text is encoded; UTF-8 where the answer names no encoding of texts."""
     try:
-        text = body.decode(response.charset_encoding or "utf-8", "replace")
-    except LookupError:
-        text = body.decode("utf-8", "replace")
+        name = codecs.lookup(response.charset_encoding or "utf-8").name
+        "".encode(name)  # some codecs know no text at all
+    except (LookupError, UnicodeError, ValueError):
+        return "utf-8"
+    return "utf-8" if name in _NO_CHARSETS else name
+
+
+def _result(response: httpx2.Response, body: bytes) -> dict[str, Json]:
+    text = body.decode(_charset(response), "replace")
     try:
         value = load(body.removeprefix(_UTF8_BOM))
     except NotJson:
