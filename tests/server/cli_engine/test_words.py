@@ -1,0 +1,193 @@
+"""What the commands say to a person: names, hints that can be copied, and orders that stay the same."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+import time
+from typing import Any
+
+import pytest
+
+from interlock.engine.ports import Event
+from interlock.server.cli.live import Lines
+
+INTERRUPT = b"\x03"
+DECISION = "workflow: w\nsteps: [{id: d, wait_for_decision: {}}]\n"
+
+
+def dispatch(inside: Any, text: str, *words: str) -> str:
+    run: str = inside("dispatch", inside.write("w.workflow.yaml", text), "--json", *words).json["run"]
+    return run
+
+
+def test_a_started_run_is_named_and_not_the_one_that_started_it(inside: Any) -> None:
+    text = (
+        "workflow: parent\nsteps:\n  - id: c\n    run_workflow: {workflow: child, result_key: r}\n"
+        "---\nworkflow: child\nsteps: [{id: a, block: set}]\n"
+    )
+    done = inside("run", inside.write("p.workflow.yaml", text))
+    assert done.code == 0, done
+    (child,) = [one["run"] for one in inside("runs", "--json").json if one["workflow"] == "child"]
+    assert f"c started the run {child}\n" in done.out
+
+
+def at_terminal(interlock: Any, text: str, answers: list[tuple[bytes, bytes]]) -> str:
+    """The screen of `run` at a terminal, where each text is answered in turn."""
+    screen, terminal = pty.openpty()
+    interlock.environment |= {"TERM": "xterm", "COLUMNS": "140", "LINES": "30"}
+    process = subprocess.Popen(
+        [sys.executable, "-m", "interlock.server.cli.main", "run", interlock.write("w.workflow.yaml", text)],
+        cwd=interlock.folder,
+        env=interlock.environment,
+        stdin=terminal,
+        stdout=terminal,
+        stderr=terminal,
+        start_new_session=True,
+    )
+    interlock.started.append(process)
+    os.close(terminal)
+    seen, at = b"", 0
+    limit = time.monotonic() + 60
+    while time.monotonic() < limit:
+        try:
+            seen += os.read(screen, 65536)
+        except OSError:
+            break
+        if answers and (found := seen.find(answers[0][0], at)) >= 0:
+            at = found + len(answers[0][0])
+            answer = answers.pop(0)[1]
+            if answer == INTERRUPT:
+                process.send_signal(signal.SIGINT)
+            else:
+                os.write(screen, answer)
+    process.wait(20)
+    os.close(screen)
+    assert answers == [], seen.decode("utf-8", "replace")
+    return seen.decode("utf-8", "replace")
+
+
+def test_a_mistyped_answer_is_asked_again_and_the_run_is_named_from_the_start(interlock: Any) -> None:
+    text = DECISION + "outputs: {o: '{decision.outcome}'}\n"
+    shown = at_terminal(
+        interlock, text, [(b"leave it open: ", b"maybe\n"), (b"Please answer y or n.", b""), (b"open: ", b"n\n")]
+    )
+    assert '"o": "rejected"' in shown
+    run = interlock.run_id()
+    assert f"run {run} of w" in shown
+    assert shown.index(run) < shown.index("approve?")
+
+
+def test_a_question_left_open_says_how_to_answer_it_later(interlock: Any) -> None:
+    shown = at_terminal(interlock, DECISION, [(b"leave it open: ", b"\n"), (b"interlock reject", INTERRUPT)])
+    run = interlock.run_id()
+    assert f"interlock approve {run}, or interlock reject {run}" in shown
+
+
+def test_a_status_says_how_to_answer_and_names_what_is_waited_for(inside: Any) -> None:
+    run = dispatch(inside, DECISION)
+    assert f"answer with: interlock approve {run}, or interlock reject {run}\n" in inside("status", run).out
+    assert inside.status(run)["positions"][0]["waits_for"] == ["approved", "rejected"]
+    run = dispatch(inside, "workflow: w\nsteps: [{id: d, wait_for_approval: {}}]\n")
+    assert f"answer with: interlock approve {run}\n" in inside("status", run).out
+    run = dispatch(inside, "workflow: w\nsteps: [{id: d, wait_for_signal: {name: go, result_key: r}}]\n")
+    assert f"answer with: interlock signal {run} go --data JSON\n" in inside("status", run).out
+
+
+def test_a_status_ends_with_the_definition_and_shows_only_declared_budgets(inside: Any) -> None:
+    out = inside("status", dispatch(inside, DECISION)).out
+    assert "budget" not in out
+    assert out.splitlines()[-1].startswith("  definition  ")
+    out = inside("status", dispatch(inside, DECISION + "budget: {max_state_bytes: 4000}\n")).out
+    assert "  budget      state_bytes " in out
+    assert "/4,000\n" in out
+
+
+def test_maps_in_outputs_are_shown_by_their_keys(inside: Any) -> None:
+    text = (
+        "workflow: w\ninputs: {m: object}\nsteps: [{id: a, block: set, params: {m: '{inputs.m}'}}]\n"
+        "outputs: {z: '{a.m}', b: 1}\n"
+    )
+    done = inside("run", inside.write("w.workflow.yaml", text), "--input", 'm={"y": 1, "c": {"q": 1, "d": 2}}')
+    shown = json.loads(done.out[done.out.index("outputs:") + len("outputs:") :], object_pairs_hook=list)
+    assert shown == [("z", [("c", [("d", 2), ("q", 1)]), ("y", 1)]), ("b", 1)]
+
+
+NEAR = """
+workflow: deploy
+inputs: {max: {type: integer, default: 1}}
+secrets: [TOKEN]
+steps: [{id: a, block: set}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("run", "n.workflow.yaml", "--input", "mx=2", "--secret", "TOKEN"), '"mx"; did you mean "max"?'),
+        (("run", "n.workflow.yaml", "--workflow", "deplo"), '"deplo" here; did you mean "deploy"?'),
+        (("run", "n.workflow.yaml", "--secret", "TOKN=TOKEN"), 'declares no secret "TOKN"; did you mean "TOKEN"?'),
+        (("run", "n.workflow.yaml", "--secret", "OTHER=TOKEN"), 'declares no secret "OTHER"; leave it out'),
+        (("review", "x", "commited"), 'no decision "commited"; did you mean "committed"?'),
+        (("runs", "--status", "complete"), 'no status "complete"; did you mean "completed"?'),
+        (("runs", "--status", "waiting"), '"waiting_for_signal"'),
+        (("runs", "--status", "odd"), "it is one of queued, running"),
+    ],
+)
+def test_a_near_name_is_offered(
+    inside: Any, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], says: str
+) -> None:
+    monkeypatch.setenv("TOKEN", "a-secret-value")
+    inside.write("n.workflow.yaml", NEAR)
+    done = inside(*words)
+    assert (done.code, done.out, done.err.count("\n")) == (2, "", 1), done
+    assert says in done.err
+
+
+def test_a_retry_that_has_failed_again_says_so(inside: Any) -> None:
+    text = "workflow: w\ninputs: {n: integer}\nsteps:\n  - {id: b, block: set, params: {x: '{10 / inputs.n}'}}\n"
+    run = dispatch(inside, text, "--input", "n=0")
+    assert inside.status(run)["status"] == "failed"
+    done = inside("retry", run)
+    assert done.code == 1, done
+    assert f"The run {run} failed at b: " in done.out
+    assert "goes on" not in done.out
+
+
+def test_a_completed_run_that_is_resumed_says_that_it_has_completed(inside: Any) -> None:
+    inside("run", inside.write("w.workflow.yaml", "workflow: w\nsteps: [{id: a, block: set}]\n"))
+    run = inside.run_id()
+    done = inside("run", "--resume", run)
+    assert done.code == 0
+    assert f"run {run} of w has completed" in done.out
+    assert "goes on" not in done.out
+
+
+def test_a_hint_to_go_on_names_the_secrets(inside: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TOKEN", "a-secret-value")
+    text = "workflow: w\nsecrets: [TOKEN]\nsteps: [{id: no, block: fail, params: {message: m, code: c}}]\n"
+    inside("run", inside.write("w.workflow.yaml", text), "--secret", "TOKEN")
+    run = inside.run_id()
+    assert f"interlock run --resume {run} --secret TOKEN, or" in inside("retry", run).out
+
+
+def test_an_ended_run_logs_no_more_than_the_refusal_of_a_signal(inside: Any) -> None:
+    run = dispatch(inside, "workflow: w\nsteps: [{id: a, wait_for_approval: {}}]\n")
+    assert inside("approve", run).code == 0
+    for words in (("approve", run), ("signal", run, "other")):
+        done = inside(*words)
+        assert (done.code, done.err.count("\n")) == (2, 1), done
+    kinds = [json.loads(line)["kind"] for line in inside("events", run, "--json").out.splitlines()]
+    assert set(kinds[kinds.index("run.completed") + 1 :]) <= {"signal.refused"}
+
+
+def test_the_loss_of_a_worker_is_said_once(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = Lines()
+    for number, (worker, path) in enumerate((("w1", "a"), ("w1", "b"), ("w2", "c"))):
+        lines.event(Event(number, "r", 1.0, "worker.lost", path, 1, {"worker": worker}))
+    shown = capsys.readouterr().out.splitlines()
+    assert [line.split("s  ")[1] for line in shown] == ["a worker was lost: w1", "a worker was lost: w2"]
