@@ -22,8 +22,8 @@ steps:
     concurrency:
       resource: "shelf"
       steps:
-        - id: told
-          wait_for_signal: {name: ready}
+        - id: inner
+          concurrency: {resource: "stock", steps: [{id: count, block: log, params: {message: "1"}}]}
   - id: claim
     concurrency: {resource: "page:{inputs.url}", lifetime: run}
   - id: both
@@ -107,6 +107,7 @@ async function untrusted(editor) {
   await editor.load();
   await editor.open("broken.workflow.yaml");
   await until("squiggles in an untrusted workspace", () => squiggles(editor));
+  await editor.page.locator(".codelens-decoration a", { hasText: "references" }).first().waitFor();
   assert.equal(await editor.page.locator(".codelens-decoration a", { hasText: "Run" }).count(), 0);
   await editor.shot("untrusted");
   said("an untrusted workspace shows diagnostics, and offers no run");
@@ -155,21 +156,21 @@ async function rename(editor, folder) {
 }
 
 async function graph(editor) {
+  await editor.clear();
   await editor.open("broken.workflow.yaml");
   await editor.command("Interlock: Show Graph");
   const frame = await editor.webview("#stage g.node");
-  await until("a mark on a node", () => frame.$("#stage .painted"), 30_000).catch(() => undefined);
+  await until("the error on its node", () => frame.$('g.node.has-error[data-path="hold/inner"]'));
   await editor.shot("graph");
   await frame.locator('g.node[data-path="both/right/b"]').click();
-  await until("the cursor at the step", () => editor.page.locator(".statusbar-item", { hasText: /Ln 2[23]/ }).count());
+  await until("the cursor at the step", () => editor.page.locator(".line-numbers.active-line-number", { hasText: /^2[23]$/ }).count());
   await until("the step marked", () => frame.$('g.node.current[data-path="both/right/b"]'));
+  await editor.page.locator(".editor-instance .view-lines").first().click({ position: { x: 200, y: 40 } });
   await editor.goTo(7, 8);
   await until("the cursor's step marked", () => frame.$('g.node.current[data-path="hold"]'));
-  await editor.page.locator(".editor-instance .view-lines").first().click({ position: { x: 200, y: 40 } });
   await editor.goTo(7, 13);
   await editor.page.keyboard.type("er");
   await until("the edit in the picture", () => frame.$('g.node[data-path="holder"]'));
-  await editor.page.keyboard.press("Control+z");
   await editor.page.keyboard.press("Control+z");
   await until("the edit undone in the picture", () => frame.$('g.node[data-path="hold"]'));
   await frame.locator("#stage").focus().catch(() => undefined);
@@ -189,6 +190,7 @@ async function long(editor) {
 }
 
 async function run(editor, folder) {
+  await editor.clear();
   await editor.open("publish.workflow.yaml");
   await editor.page.locator(".codelens-decoration a", { hasText: "Run" }).first().click();
   const form = await editor.webview("form #run");
@@ -225,6 +227,7 @@ async function run(editor, folder) {
 }
 
 async function explain(editor) {
+  await editor.clear();
   await editor.open("plain.yaml");
   await editor.goTo(3, 2);
   await editor.command("Interlock: Explain Rule Under the Cursor");

@@ -94,7 +94,9 @@ class Editor {
     return found.join("\n");
   }
 
-  shot(name) {
+  async shot(name) {
+    await this.page.mouse.move(700, 899); // no tooltip in the picture
+    await sleep(300);
     return this.page.screenshot({ path: join(this.shots, `${name}.png`) });
   }
 
@@ -118,9 +120,16 @@ class Editor {
     await this.page.locator(`.quick-input-list .monaco-list-row[aria-label^="${title}"]`).first().click();
   }
 
+  /** Closes everything that is open. */
+  async clear() {
+    await this.command("View: Close All Editors");
+    await until("no editors", async () => (await this.page.locator(".tab").count()) === 0);
+  }
+
   /** Puts the cursor there; both count from 1. */
   async goTo(line, column) {
     await this.pick(`:${line}:${column}`, "Control+g");
+    await this.page.locator(".quick-input-list .monaco-list-row", { hasText: `line ${line}` }).first().waitFor();
     await this.page.keyboard.press("Enter");
     await this.page.locator(".quick-input-widget").waitFor({ state: "hidden" });
   }

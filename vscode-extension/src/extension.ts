@@ -2,7 +2,7 @@
 import * as vscode from "vscode";
 import { Pages } from "./explain.ts";
 import { GraphPanel } from "./graph/panel.ts";
-import { adopt, Language, LANGUAGE } from "./language.ts";
+import { adopt, Language, LANGUAGE, showReferences } from "./language.ts";
 import { Keeper } from "./program/keeper.ts";
 import { Desk, say } from "./runs/desk.ts";
 import { Lenses } from "./runs/lens.ts";
@@ -43,6 +43,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
   on("showLog", () => log.show());
   on("showRunLog", () => output.show());
   on("menu", menu);
+  on("showReferences", showReferences);
   on("install", async () => {
     await keeper.install();
     await language.start(keeper.program);

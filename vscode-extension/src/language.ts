@@ -1,6 +1,6 @@
 /** The language client: starts the server, restarts it, and asks it what the features here need. */
 import * as vscode from "vscode";
-import { ExecuteCommandRequest, LanguageClient, RevealOutputChannelOn, State, Trace, TransportKind } from "vscode-languageclient/node";
+import { ExecuteCommandRequest, LanguageClient, RevealOutputChannelOn, State, Trace, TransportKind, type Location, type Position } from "vscode-languageclient/node";
 import { hasModeline } from "./comments.ts";
 import type { Graph } from "./graph/model.ts";
 import type { Program } from "./program/keeper.ts";
@@ -80,6 +80,11 @@ export class Language implements vscode.Disposable {
         outputChannel: this.log,
         revealOutputChannelOn: RevealOutputChannelOn.Never,
         markdown: { isTrusted: false, supportHtml: false },
+        middleware: {
+          // The link that runs a workflow is the extension's own: it looks at trust and settings.
+          provideCodeLenses: async (document, token, next) =>
+            (await next(document, token))?.filter((one) => one.command?.command !== "interlock.run"),
+        },
       },
     );
     client.onDidChangeState(({ newState }) => {
@@ -121,6 +126,13 @@ export class Language implements vscode.Disposable {
   explain(rule: string): Promise<RulePage> {
     return this.#execute<RulePage>("interlock.explain", rule);
   }
+}
+
+/** Shows places that the server has found, as it names them in a code lens. */
+export async function showReferences(uri: string, at: Position, places: Location[]): Promise<void> {
+  const where = (one: Position): vscode.Position => new vscode.Position(one.line, one.character);
+  const locations = places.map(({ uri: file, range }) => new vscode.Location(vscode.Uri.parse(file, true), new vscode.Range(where(range.start), where(range.end))));
+  await vscode.commands.executeCommand("editor.action.showReferences", vscode.Uri.parse(uri, true), where(at), locations);
 }
 
 /** Gives files that are workflows by their first comment or by `interlock.toml` the language of workflows. */
