@@ -68,6 +68,14 @@ def test_match_and_correlation(world: Make) -> None:
     assert w.status(run).status == "completed"
 
 
+def test_a_match_that_cannot_be_evaluated_fails_the_step_at_once(world: Make) -> None:
+    w = world(one('{id: wait, wait_for_signal: {name: go, match: {x: "{inputs.m.k}"}}}', "inputs: {m: object}"))
+    run = w.start("w", m={"z": 1})
+    w.work()
+    status = w.status(run)
+    assert (status.status, status.error.code if status.error else None) == ("failed", "expression")
+
+
 def test_several_signals_all_or_any(world: Make) -> None:
     w = world(
         one("{id: wait, wait_for_signals: {names: [a, b], result_key: got}}")

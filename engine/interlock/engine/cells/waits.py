@@ -17,6 +17,13 @@ def begin_signal(turn: Turn, frame: Frame, step: Step, visit: int) -> None:
     """Wait for a signal; one that came before counts, the oldest first."""
     wait = step.kind
     assert isinstance(wait, SignalWait)
+    if wait.match is not None:
+        try:
+            turn.evaluator.value(wait.match.value, turn.scope(frame))
+        except EvaluationError as error:
+            # No signal could ever match: the run would wait for ever and not say why.
+            steps.refuse(turn, frame, step, visit, error)
+            return
     node = Node(step.id, visit, "signal", turn.order(), turn.now, body=Signals())
     steps.parked(turn, frame, node, step)
     names = [name.value for name in wait.names]
