@@ -155,7 +155,7 @@ async function rename(editor, folder) {
   said("a rename across two files");
 }
 
-async function graph(editor) {
+async function graph(editor, folder) {
   await editor.clear();
   await editor.open("broken.workflow.yaml");
   await editor.command("Interlock: Show Graph");
@@ -178,11 +178,18 @@ async function graph(editor) {
   await frame.locator('g.node[tabindex="0"]').press("Home");
   await frame.locator('g.node[tabindex="0"]').press("ArrowDown");
   await until("the second step by keyboard", () => frame.$('g.node.current[data-path="hold"]'));
-  said("the graph: drawn, clicked, marked by the cursor, edited, walked by keyboard");
+  await frame.locator("#save").click();
+  await editor.page.locator(".quick-input-widget input.input").waitFor({ state: "visible" });
+  await editor.page.keyboard.press("Enter");
+  await until("the saved picture", () => existsSync(join(folder, "broken.svg")));
+  assert.match(read(folder, "broken.svg"), /^<svg [^>]*>.*has-error/s);
+  said("the graph: drawn, clicked, marked by the cursor, edited, walked by keyboard, saved");
 }
 
 async function long(editor) {
+  await editor.clear();
   await editor.open("long.workflow.yaml");
+  await editor.command("Interlock: Show Graph");
   const frame = await editor.webview('#stage g.node[data-path="s299"]');
   const time = await frame.locator("#stage").getAttribute("data-drawn");
   await editor.shot("long");
@@ -219,6 +226,10 @@ async function run(editor, folder) {
   await until("the skipped step painted", () => frame.$('g.node.is-skipped[data-path="undo"]'));
   await editor.page.locator('.monaco-list-row[aria-label^="Completed,"]').first().waitFor();
   await editor.shot("done");
+  await editor.command("Preferences: Toggle between Light/Dark Themes");
+  await editor.page.locator(".monaco-workbench.vs-dark").waitFor();
+  await sleep(1000);
+  await editor.shot("dark");
   for (const name of ["state.db", "state.db-wal"]) {
     const path = join(folder, ".interlock", name);
     if (existsSync(path)) assert.ok(!readFileSync(path).includes("swordfish"), `the secret stands in ${name}`);
@@ -236,30 +247,63 @@ async function explain(editor) {
   said("a rule explained");
 }
 
-const { base, folder } = prepare();
-const settings = {
+/** Where there is no program: an environment that cannot be made, and one that can. */
+async function makes(editor, wanted) {
+  await editor.load();
+  await editor.open("broken.workflow.yaml");
+  const offer = editor.notification("was not found");
+  await offer.waitFor();
+  await editor.shot("offer");
+  await offer.locator(".monaco-button", { hasText: "Make an Environment" }).click();
+  await until("what went wrong is said", () => editor.notification("could not be made").count(), 120_000);
+  await editor.shot("not-made");
+  editor.set({ "security.workspace.trust.enabled": false, "interlock.package": wanted });
+  await sleep(500);
+  await editor.load();
+  await offer.locator(".monaco-button", { hasText: "Make an Environment" }).click();
+  await until("squiggles by the program that was installed", () => squiggles(editor), 400_000);
+  said("an environment made, and first one that could not be");
+}
+
+/** Begins with an editor of its own, and ends it whatever happens. */
+async function within(name, settings, path, tests) {
+  const { base, folder } = prepare();
+  const editor = await startEditor({
+    tools, vsix: resolve("interlock-workflows.vsix"), folder, home: join(base, "home"), path, shots: resolve("out/e2e"),
+    settings: { ...SETTINGS, ...settings },
+  });
+  try {
+    await tests(editor, folder);
+    said(`${name}: all done`);
+  } catch (error) {
+    await editor.shot(`failed-${name}`);
+    console.error(error, editor.log());
+    process.exitCode = 1;
+  } finally {
+    await editor.stop();
+    rmSync(base, { recursive: true, force: true });
+  }
+}
+
+const SETTINGS = {
   "workbench.startupEditor": "none", "security.workspace.trust.startupPrompt": "never", "security.workspace.trust.banner": "never",
   "telemetry.telemetryLevel": "off", "workbench.tips.enabled": false, "files.refactoring.autoSave": true, "extensions.ignoreRecommendations": true,
   "chat.commandCenter.enabled": false, "workbench.secondarySideBar.defaultVisibility": "hidden", "editor.minimap.enabled": false,
 };
-const editor = await startEditor({
-  tools, vsix: resolve("interlock-workflows.vsix"), folder, home: join(base, "home"), settings, path: programs, shots: resolve("out/e2e"),
-});
-try {
-  await untrusted(editor);
-  await checks(editor, folder);
-  await modeline(editor);
-  await rename(editor, folder);
-  await graph(editor);
-  await long(editor);
-  await explain(editor);
-  await run(editor, folder);
-  said("all done");
-} catch (error) {
-  await editor.shot("failed");
-  console.error(error, editor.log());
-  process.exitCode = 1;
-} finally {
-  await editor.stop();
-  rmSync(base, { recursive: true, force: true });
+rmSync("out/e2e", { recursive: true, force: true });
+const wanted = process.env.INTERLOCK_E2E_PACKAGE; // what pip installs; only this part is done then
+if (wanted !== undefined) {
+  const settings = { "security.workspace.trust.enabled": false, "interlock.package": join(tmpdir(), "no-such-wheel.whl") };
+  await within("environment", settings, "/nowhere", (editor) => makes(editor, wanted));
+} else {
+  await within("editor", {}, programs, async (editor, folder) => {
+    await untrusted(editor);
+    await checks(editor, folder);
+    await modeline(editor);
+    await rename(editor, folder);
+    await graph(editor, folder);
+    await long(editor);
+    await explain(editor);
+    await run(editor, folder);
+  });
 }

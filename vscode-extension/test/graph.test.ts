@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { marksOf, nodeAt, nodesOf, stretches, toUnits, workflowAt, type Graph, type GraphLane, type GraphNode } from "../src/graph/model.ts";
 import { draw, labelOf, svgText, type Shape } from "../webview/draw.ts";
-import { fit, LARGEST, reveal, SMALLEST, zoom } from "../webview/sight.ts";
+import { first, fit, LARGEST, reveal, SMALLEST, zoom } from "../webview/sight.ts";
 import { mixed, pageStyle, styleWith } from "../webview/style.ts";
 
 const node = (path: string, offset: number, end: number, more: Partial<GraphNode> = {}): GraphNode => ({
@@ -98,6 +98,13 @@ test("everything fits, and nothing is shown larger than life at first", () => {
   assert.equal(fit({ width: 100, height: 100 }, { width: 800, height: 600 }).scale, 1);
   const small = fit({ width: 1600, height: 300 }, { width: 800, height: 600 });
   assert.deepEqual(small, { scale: 0.5, x: 0, y: 225 });
+});
+
+test("a long workflow begins at its top, large enough to read", () => {
+  const sight = first({ width: 400, height: 20_000 }, { width: 800, height: 600 });
+  assert.deepEqual(sight, { scale: 1, x: 200, y: 0 });
+  assert.deepEqual(first({ width: 8000, height: 600 }, { width: 800, height: 600 }), { scale: 0.6, x: 0, y: 0 });
+  assert.deepEqual(first({ width: 1000, height: 300 }, { width: 800, height: 600 }), fit({ width: 1000, height: 300 }, { width: 800, height: 600 }));
 });
 
 test("zooming keeps the point under the pointer, within limits", () => {

@@ -3,7 +3,7 @@ import type { Graph, GraphNode, Mark } from "../src/graph/model.ts";
 import { nodesOf } from "../src/graph/model.ts";
 import type { Painted } from "../src/runs/events.ts";
 import { draw, labelOf, shape, svgText, type Shape } from "./draw.ts";
-import { fit, reveal, zoom, type Sight } from "./sight.ts";
+import { first, fit, reveal, zoom, type Sight } from "./sight.ts";
 import { colourNames, pageStyle, styleWith, variableOf } from "./style.ts";
 
 declare function acquireVsCodeApi(): { postMessage(message: unknown): void; getState(): unknown; setState(state: unknown): void };
@@ -29,7 +29,9 @@ let groups = new Map<string, SVGGElement>();
 let marks: Record<string, Mark> = {};
 let states: Record<string, Painted> = {};
 let sight: Sight = { x: 0, y: 0, scale: 1 };
+/** Whether the person has chosen what is seen: a part, or the whole. */
 let moved = false;
+let whole = false;
 let current: string | null = null;
 
 function element(id: string): HTMLElement {
@@ -58,13 +60,14 @@ function show(next: Graph): void {
   for (const group of picture.querySelectorAll<SVGGElement>("g.node")) groups.set(group.dataset["path"] ?? "", group);
   stage.setAttribute("aria-label", `Graph of ${next.workflow}, ${nodes.size} steps`);
   if (another) {
-    moved = false;
+    moved = whole = false;
     states = {};
     status.textContent = "";
   }
   paint();
   choose(current !== null && groups.has(current) ? current : null, false);
-  if (!moved) look(fit(next, room()));
+  if (another) look(first(next, room()));
+  else if (!moved) look(whole ? fit(next, room()) : first(next, room()));
   problem.textContent = "";
   vscode.setState({ workflow: next.workflow });
   stage.dataset["drawn"] = (performance.now() - began).toFixed(1);
@@ -137,6 +140,7 @@ function zoomBy(factor: number, at?: { x: number; y: number }): void {
 
 function fitAll(): void {
   moved = false;
+  whole = true;
   if (graph !== undefined) look(fit(graph, room()));
 }
 
@@ -184,7 +188,8 @@ function listen(): void {
   for (const [id, action] of [["in", () => zoomBy(1.25)], ["out", () => zoomBy(0.8)], ["fit", fitAll], ["save", save]] as const)
     element(id).addEventListener("click", action);
   window.addEventListener("resize", () => {
-    if (!moved) fitAll();
+    if (moved || graph === undefined) return;
+    look(whole ? fit(graph, room()) : first(graph, room()));
   });
 }
 

@@ -15,6 +15,7 @@ export interface Rectangle {
 
 export const SMALLEST = 0.05;
 export const LARGEST = 4;
+const READABLE = 0.6;
 
 const clamp = (scale: number): number => Math.min(LARGEST, Math.max(SMALLEST, scale));
 
@@ -22,6 +23,14 @@ const clamp = (scale: number): number => Math.min(LARGEST, Math.max(SMALLEST, sc
 export function fit(picture: { width: number; height: number }, window: { width: number; height: number }): Sight {
   const scale = clamp(Math.min(1, window.width / picture.width, window.height / picture.height));
   return { scale, x: (window.width - picture.width * scale) / 2, y: Math.max(0, (window.height - picture.height * scale) / 2) };
+}
+
+/** What is seen at first: everything where it stays readable, else the beginning, as wide as the window. */
+export function first(picture: { width: number; height: number }, window: { width: number; height: number }): Sight {
+  const whole = fit(picture, window);
+  if (whole.scale >= READABLE) return whole;
+  const scale = Math.min(1, Math.max(READABLE, window.width / picture.width));
+  return { scale, x: Math.max(0, (window.width - picture.width * scale) / 2), y: 0 };
 }
 
 /** Larger or smaller by a factor, with one point of the window staying where it is. */

@@ -38,8 +38,8 @@ ${SHAPES.map(([name, colour]) => `.${name}>.box{fill:${tinted(colour, 9)};stroke
 .has-error>.box{stroke:$error;stroke-width:2.2}.has-warning>.box{stroke:$warning;stroke-width:2}
 .badge-text{fill:$page;font:700 10px system-ui,sans-serif;text-anchor:middle}
 .state{font:600 10.5px system-ui,sans-serif;text-anchor:end}
-${STATES.map(([name, colour]) => `.is-${name}>.box{stroke:${colour};stroke-width:2.4;fill:${tinted(colour, 20)}}.is-${name}>.state{fill:${tinted(colour, 75)}}`).join("\n")}
-.is-skipped>.box{stroke-dasharray:4 3}.is-skipped>text{opacity:.6}
+${STATES.map(([name, colour]) => `.is-${name}>.box{stroke:${colour};stroke-width:2.4;fill:${tinted(colour, 20)}}`).join("\n")}
+.is-skipped>.box{stroke-dasharray:4 3}.is-skipped>.name,.is-skipped>.code,.is-skipped>.mark{opacity:.7}
 `;
 
 type Mix = (colour: string, percent: number, page: string) => string;

@@ -38,7 +38,7 @@ const UNGIVEN = "";
 export function fieldsOf(workflow: WorkflowRow, environment: Readonly<Record<string, string | undefined>>): Field[] {
   const inputs = workflow.inputs.map(inputField);
   const secrets = missingSecrets(workflow, environment).map((name): Field => ({
-    name, label: name, note: "secret; it is handed to this run and kept nowhere", control: "password",
+    name, label: name, note: "secret; it is handed to this run and written down nowhere", control: "password",
     required: true, start: "", choices: [], host: true,
   }));
   return [...inputs, ...secrets];
@@ -108,7 +108,7 @@ export function read(input: InputRow, text: string): Read {
     value = JSON.parse(text);
   } catch {
     if (input.type === "any") return { value: text };
-    return { problem: `"${text}" is no JSON, and "${input.name}" takes ${TAKES[input.type] ?? input.type}.` };
+    return { problem: `"${input.name}" takes ${TAKES[input.type] ?? input.type}, and "${text}" is none.` };
   }
   if (input.type !== "any" && !fits(value, input.type))
     return { problem: `"${input.name}" takes ${TAKES[input.type] ?? input.type}.` };
@@ -116,7 +116,7 @@ export function read(input: InputRow, text: string): Read {
 }
 
 const TAKES: Record<string, string> = {
-  integer: "a whole number", number: "a number", boolean: "true or false", array: "a JSON list", object: "a JSON object",
+  integer: "a whole number", number: "a number", boolean: "one of true and false", array: "a JSON list", object: "a JSON object",
 };
 
 function fits(value: unknown, type: string): boolean {
