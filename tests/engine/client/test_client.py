@@ -93,6 +93,10 @@ def test_a_definition_with_errors_is_refused_with_its_diagnostics(tmp_path: Path
         (lambda engine: engine.dispatch("acts"), "not-allowed"),
         (lambda engine: engine.dispatch("cleans"), "not-allowed"),
         (lambda engine: engine.status("x"), "unknown-run"),
+        (lambda engine: engine.status("x\udcff"), "bad-payload"),
+        (lambda engine: engine.events("x\udcff"), "bad-payload"),
+        (lambda engine: engine.cancel("x\udcff"), "bad-payload"),
+        (lambda engine: engine.dispatch("waits", {"n": 1}, idempotency_key="\ud800"), "bad-payload"),
         (lambda engine: engine.load("/no/such/file.yaml"), "definition-refused"),
     ],
 )

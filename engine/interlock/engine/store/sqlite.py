@@ -82,7 +82,8 @@ class SqliteStore:
         finally:
             self._db.set_progress_handler(None, 0)
         if found is not None and found[0] != "ok":
-            raise CallerError("store-corrupt", f"The store is damaged: {found[0].splitlines()[0]}.")
+            lines = [line for line in found[0].splitlines() if not line.startswith("***")]  # a heading
+            raise CallerError("store-corrupt", f"The store is damaged: {'; '.join(lines) or found[0]}.")
 
     def _migrate(self) -> None:
         """Bring the store to the newest version, each step in a transaction of its own."""
@@ -219,6 +220,10 @@ def mapped() -> Iterator[None]:
     """SQLite's errors as a caller's error with a code of section 12."""
     try:
         yield
+    except UnicodeEncodeError as error:  # a name or a key that a caller made of something else than text
+        word = error.object.encode("utf-8", "replace").decode()
+        message = f'"{word[:60]}" holds half of a surrogate pair, which is no character; write it in UTF-8.'
+        raise CallerError("bad-payload", message) from error
     except sqlite3.Error as error:
         code = getattr(error, "sqlite_errorcode", None)
         known = _CODES.get(code & 0xFF) if code is not None else None
