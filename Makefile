@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
 JOBS ?= 2
 
-.PHONY: demo test test-vscode lint format docs bench clean test-editors campaign-agreement
+.PHONY: demo test test-vscode lint format docs bench bench-engine clean test-editors campaign-agreement
 
 $(STAMP): pyproject.toml
 	@test -n "$(PYTHON)" || { echo "Interlock needs Python 3.11 or newer, and none was found." >&2; exit 2; }
@@ -55,6 +55,9 @@ docs: $(STAMP)
 
 bench: $(STAMP)
 	$(BIN)/python benchmarks/check.py
+
+bench-engine: $(STAMP)
+	$(BIN)/python benchmarks/engine.py
 
 # Generated workflows, run and with planted mistakes: N of them from SEED on.  A failing seed replays with
 # make campaign-agreement SEED=… N=1.

@@ -2,7 +2,7 @@
 
 One process each, every commit synced to the disk: workflows of ten steps whose results have 200 bytes,
 64 of them at once.  The peers are installed into a virtual environment of the benchmark's own
-(benchmarks/.venv-engine) and run one after the other with Interlock, in turn; medians.  A step counts when
+(benchmarks/.venv/engine) and run one after the other with Interlock, in turn; medians.  A step counts when
 its result is stored.  Further rows: leases taken and given back, and the same steps in a store that holds
 many finished runs already.
 
@@ -27,7 +27,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 HERE = Path(__file__).parent
-VENV = HERE / ".venv-engine"
+VENV = HERE / ".venv" / "engine"
 PEERS = ("dbos", "huey")
 STEPS, AT_ONCE, RESULT = 10, 64, "x" * 190
 GROWTH = (100, 1_000, 10_000)

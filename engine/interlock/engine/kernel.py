@@ -483,6 +483,15 @@ class SqliteKernel(Views):
 
     def tick(self) -> float | None:
         """See `ports.Kernel.tick`."""
+        # Looking costs no write to the disk, and mostly there is nothing to do.
+        with self.looking():
+            row = self.store.one("meta")
+            assert row is not None
+            timer = self.store.one("next_timer")
+            due = timer[0] if timer is not None else None
+            waiting = self.store.one("inbox", 1) is not None or bool(self._lost_workers())
+            if not waiting and (due is None or due > self.store_time(row[0])):
+                return due
         with self.writing() as tx:
             for run, kind, path, visit in self.store.all("due_timers", tx.now, 200):
                 self.store.run("drop_timer", run, kind, path)

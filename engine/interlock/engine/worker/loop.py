@@ -144,7 +144,7 @@ class Worker:
                 beaten = now
                 await self._ask(self.kernel.heartbeat, self.name)
                 await self._ask(self._notice_the_dead)
-            # A tick writes, so an idle worker ticks seldom: others look for lost workers as well.
+            # An idle worker ticks seldom: others look for what is due and for lost workers as well.
             if moved or now - ticked >= TICK_SECONDS or (due is not None and due <= time.time()):
                 ticked, due = now, await self._ask(self.kernel.tick)
             if moved or any(task.done() for task in self._attempts) or (due is not None and due <= time.time()):
