@@ -27,7 +27,6 @@ from interlock.engine.worker.presence import has_ended, new_name
 Result = TypeVar("Result")
 
 BEAT_SECONDS = 3.0
-TICK_SECONDS = 0.5
 BUSY_SECONDS = 60.0
 HAND_BACK_SECONDS = 5.0
 LONGEST_HAND_BACK = 60.0
@@ -134,7 +133,6 @@ class Worker:
 
     async def _work(self, services: dict[str, Any]) -> None:
         beaten = time.monotonic()
-        ticked, due = 0.0, None
         await self._ask(self._notice_the_dead)
         while not self._stopping:
             self._wake.clear()
@@ -144,9 +142,7 @@ class Worker:
                 beaten = now
                 await self._ask(self.kernel.heartbeat, self.name)
                 await self._ask(self._notice_the_dead)
-            # An idle worker ticks seldom: others look for what is due and for lost workers as well.
-            if moved or now - ticked >= TICK_SECONDS or (due is not None and due <= time.time()):
-                ticked, due = now, await self._ask(self.kernel.tick)
+            due = await self._ask(self.kernel.tick)
             if moved or any(task.done() for task in self._attempts) or (due is not None and due <= time.time()):
                 continue
             await self._rest(due)
