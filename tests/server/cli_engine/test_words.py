@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import pty
+import select
 import signal
 import subprocess
 import sys
@@ -54,18 +56,21 @@ def at_terminal(interlock: Any, text: str, answers: list[tuple[bytes, bytes]]) -
     seen, at = b"", 0
     limit = time.monotonic() + 60
     while time.monotonic() < limit:
+        ready, _, _ = select.select([screen], [], [], 0.2)
         try:
-            seen += os.read(screen, 65536)
+            seen += os.read(screen, 65536) if ready else b""
         except OSError:
             break
-        if answers and (found := seen.find(answers[0][0], at)) >= 0:
+        while answers and (found := seen.find(answers[0][0], at)) >= 0:
             at = found + len(answers[0][0])
             answer = answers.pop(0)[1]
             if answer == INTERRUPT:
                 process.send_signal(signal.SIGINT)
             else:
                 os.write(screen, answer)
-    process.wait(20)
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(20)
+    process.kill()
     os.close(screen)
     assert answers == [], seen.decode("utf-8", "replace")
     return seen.decode("utf-8", "replace")

@@ -42,7 +42,7 @@ class _Child:
         self.process = process
         self._guard = guard
         if guard is not None:
-            guard.add(process.pid)
+            guard.enrolled(process.pid)
         self.tail = b""
         self._drain = asyncio.create_task(self._read_errors())
 
@@ -120,8 +120,6 @@ class Children:
         return _read_answer(answer, context)
 
     async def _start(self) -> _Child:
-        if self._guard is not None:
-            self._guard.ready()
         process = await asyncio.create_subprocess_exec(
             sys.executable,
             "-m",
@@ -131,6 +129,7 @@ class Children:
             stderr=asyncio.subprocess.PIPE,
             env=environment(self._hidden) | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
             start_new_session=True,
+            preexec_fn=self._guard.enrolment() if self._guard is not None else None,
         )
         return _Child(process, self._guard)
 

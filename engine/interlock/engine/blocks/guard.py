@@ -2,7 +2,7 @@
 
 A worker that is killed cannot end the commands that it has started.  A small shell process beside it
 can: it reads the groups from a pipe, and when the pipe ends because the worker is gone, it kills what is
-left.  It is started with the first group, and needs nothing but a POSIX shell.
+left.  It is started before the first group, and needs nothing but a POSIX shell.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import subprocess
+from collections.abc import Callable
 
 _WATCH = """
 live=' '
@@ -36,6 +37,28 @@ class Guard:
             self._start()
             for group in self._groups:
                 self._tell(f"+ {group}\n")
+
+    def enrolment(self) -> Callable[[], None] | None:
+        """What a new process does for itself before it becomes its command; None without a watcher.
+
+        The process tells the watcher its group, so that a worker which dies while it starts leaves
+        nothing unknown behind.  It only writes to the pipe: little is safe between fork and exec.
+        """
+        self.ready()
+        if self._process is None or self._process.stdin is None:
+            return None
+        pipe = self._process.stdin.fileno()
+
+        def enrol() -> None:
+            os.write(pipe, b"+ %d\n" % os.getpid())
+
+        return enrol
+
+    def enrolled(self, group: int) -> None:
+        """A process that enrolled itself has started."""
+        self._groups.add(group)
+        if not self._tell(""):
+            self.add(group)
 
     def add(self, group: int) -> None:
         """From now on this process group ends with the worker."""

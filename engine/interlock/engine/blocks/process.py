@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import os
 import signal
+import subprocess
 from typing import Annotated
 
 import msgspec
@@ -89,7 +90,7 @@ async def _feed(process: asyncio.subprocess.Process, text: str | None) -> None:
         process.stdin.close()
 
 
-async def _start(params: ShellParams, context: Context) -> asyncio.subprocess.Process:
+async def _start(params: ShellParams, context: Context, guard: Guard | None) -> asyncio.subprocess.Process:
     hidden = context.services.get("hidden_environment", frozenset())
     variables = environment(hidden) | {name: as_text(value) for name, value in params.env.items()}
     command = params.command
@@ -103,8 +104,9 @@ async def _start(params: ShellParams, context: Context) -> asyncio.subprocess.Pr
             env=variables,
             cwd=params.cwd,
             start_new_session=True,
+            preexec_fn=guard.enrolment() if guard is not None else None,
         )
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, subprocess.SubprocessError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         name = getattr(error, "filename", None) or words[0]
         raise BlockFailed(f'The command cannot be started: "{name}": {reason}.', effect="none") from None
@@ -132,11 +134,9 @@ async def run_command(params: ShellParams, context: Context) -> dict[str, Json]:
     process group.
     """
     guard: Guard | None = context.services.get("guard")
+    process = await _start(params, context, guard)
     if guard is not None:
-        guard.ready()
-    process = await _start(params, context)
-    if guard is not None:
-        guard.add(process.pid)
+        guard.enrolled(process.pid)
     context.begin()
     assert process.stdout is not None
     assert process.stderr is not None
