@@ -426,8 +426,12 @@ def _merge(left: dict[str, Json], right: dict[str, Json]) -> dict[str, Json]:
 
 
 def _shown(value: Json) -> str:
+    """The whole value or none of it: a part of a secret would not be found and hidden."""
     text = as_text(value)
-    return text if len(text) <= 60 else text[:57] + "…"
+    if len(text) <= 60:
+        return text
+    kind = "text" if isinstance(value, str) else "list" if isinstance(value, list) else "map"
+    return f"a {kind} of {len(text):,} characters"
 
 
 def check_key(text: str) -> str:

@@ -26,6 +26,7 @@ STARS = "***"
 SHORTEST = 6
 """Texts of fewer characters are never looked for: they occur in everything."""
 
+_PLAIN = re.compile(r"[A-Za-z0-9._~-]+")  # what nobody encodes in an address
 _VERSION = b"\x01"
 _KEY_BYTES = 32
 _ID_BYTES = 4
@@ -51,22 +52,41 @@ def _base64_forms(data: bytes) -> Iterable[str]:
 
 
 def forms(secret: str) -> frozenset[str]:
-    """The ways in which a secret is recognised: plain, as base64, URL-encoded, and escaped in JSON."""
+    """The ways in which a secret is recognised: plain, as base64, URL-encoded, escaped in JSON and by Python.
+
+    URL-encoded here is all or nothing; `_partly_encoded` knows what lies between.
+    """
     raw = secret.encode("utf-8", "surrogatepass")
     found = {secret, *_base64_forms(raw)}
     for encoded in (quote(raw, safe=""), quote(raw), quote_plus(raw)):
         found.add(encoded)
     for ascii_only in (True, False):
         found.add(json.dumps(secret, ensure_ascii=ascii_only)[1:-1])
+    found.update((repr(secret)[1:-1], repr(raw)[2:-1]))
     return frozenset(form for form in found if len(form) >= SHORTEST)
 
 
 @lru_cache(maxsize=512)
 def _pattern(secrets: frozenset[str]) -> re.Pattern[str] | None:
-    found = {form for secret in secrets if len(secret) >= SHORTEST for form in forms(secret)}
-    if not found:
+    long = [secret for secret in secrets if len(secret) >= SHORTEST]
+    if not long:
         return None
-    return re.compile("|".join(_any_case(re.escape(form)) for form in sorted(found, key=len, reverse=True)))
+    found = {_any_case(re.escape(form)) for secret in long for form in forms(secret)}
+    found.update(_partly_encoded(secret) for secret in long if not _PLAIN.fullmatch(secret))
+    return re.compile("|".join(sorted(found, key=len, reverse=True)))
+
+
+def _partly_encoded(secret: str) -> str:
+    """A pattern for the secret in an address: which characters are encoded there is each program's own choice."""
+    parts: list[str] = []
+    for character in secret:
+        if _PLAIN.fullmatch(character):
+            parts.append(re.escape(character))
+            continue
+        encoded = "".join(f"%{byte:02X}" for byte in character.encode("utf-8", "surrogatepass"))
+        plus = r"|\+" if character == " " else ""
+        parts.append(f"(?:{re.escape(character)}|{_any_case(encoded)}{plus})")
+    return "".join(parts)
 
 
 def _any_case(pattern: str) -> str:

@@ -68,9 +68,8 @@ class _Child:
         except (asyncio.IncompleteReadError, BrokenPipeError, ConnectionResetError, NotJson):
             raise EOFError from None
 
-    @property
-    def last_words(self) -> str:
-        lines = self.tail.decode("utf-8", "replace").strip().splitlines()
+    def last_words(self, context: Context) -> str:
+        lines = context.redact(self.tail.decode("utf-8", "replace")).strip().splitlines()
         return lines[-1][:500] if lines else ""
 
     async def end(self) -> None:
@@ -108,7 +107,7 @@ class Children:
                 answer = await child.ask(call)
                 kept = True
             except EOFError:
-                words = child.last_words
+                words = child.last_words(context)
                 raise BlockFailed(
                     f"The block's process ended without an answer{': ' + words if words else ''}."
                 ) from None

@@ -46,6 +46,7 @@ class Context:
 
     __slots__ = (
         "_log",
+        "_redact",
         "account",
         "attempt",
         "begun",
@@ -72,6 +73,7 @@ class Context:
         fence: int | None = None,
         deadline: float | None = None,
         log: Callable[[str, str], None] | None = None,
+        redact: Callable[[str], str] = str,
         services: Mapping[str, Any] | None = None,
     ) -> None:
         self.run = run
@@ -86,6 +88,7 @@ class Context:
         self.services = services or {}
         self.begun = False
         self._log = log
+        self._redact = redact
 
     def begin(self) -> None:
         """Say that the outside may be touched from now on.
@@ -99,6 +102,10 @@ class Context:
         """Write a line to the run's log; ``level`` is debug, info, warning or error."""
         if self._log is not None:
             self._log(level, message)
+
+    def redact(self, text: str) -> str:
+        """The text with secrets as ``***``: for what is cut before it is shown, for half a secret is not found."""
+        return self._redact(text)
 
     def described(self) -> dict[str, Json]:
         """The facts of the attempt as JSON, for a child process."""

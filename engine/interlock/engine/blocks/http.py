@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import re
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import Annotated, Any, Literal
 
@@ -19,6 +20,8 @@ MAX_REDIRECTS = 5
 CONNECT_SECONDS = 30.0
 # Codecs of Python for names, source text and mail: one takes quadratic time, some give what is no character.
 _NO_CHARSETS = frozenset({"idna", "punycode", "undefined", "unicode-escape", "raw-unicode-escape", "utf-7"})
+_HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_HEADER_VALUE = re.compile(r"(?:[!-~](?:[\t -~]*[!-~])?)?")
 _UTF8_BOM = b"\xef\xbb\xbf"
 
 Scalar = str | int | float | bool
@@ -55,8 +58,18 @@ def _text(value: Json, field: str) -> str:
     return as_text(value)
 
 
+def _header(name: str, value: str) -> str:
+    """The value; said here and not by the client, whose message would show it."""
+    if not _HEADER_NAME.fullmatch(name) or not _HEADER_VALUE.fullmatch(value):
+        raise BlockFailed(
+            f'The header "{name}" cannot be sent: headers hold printable ASCII, and no blanks at their ends.',
+            effect="none",
+        )
+    return value
+
+
 def _request(client: httpx2.AsyncClient, params: HttpParams, context: Context) -> httpx2.Request:
-    headers = {name: as_text(value) for name, value in params.headers.items()}
+    headers = {name: _header(name, as_text(value)) for name, value in params.headers.items()}
     if not any(name.lower() == "idempotency-key" for name in headers):
         headers["Idempotency-Key"] = context.idempotency_key
     content: bytes | None = None
@@ -145,19 +158,20 @@ async def send(params: HttpParams, context: Context) -> dict[str, Json]:
         request = _request(client, params, context)
         response = await client.send(request, stream=True, follow_redirects=params.follow)
         try:
-            return await _answer(response, params, safe)
+            return await _answer(response, params, context)
         finally:
             await response.aclose()
     except BlockFailed:
         raise
     except Exception as error:
         effect = None if context.begun and not safe else "none"
-        raise BlockFailed(_why(error, params), effect="unknown" if effect is None else "none") from None
+        raise BlockFailed(_why(error, params, context), effect="unknown" if effect is None else "none") from None
 
 
-async def _answer(response: httpx2.Response, params: HttpParams, safe: bool) -> dict[str, Json]:
+async def _answer(response: httpx2.Response, params: HttpParams, context: Context) -> dict[str, Json]:
     status = response.status_code
-    said = f"{params.method} {_shown(str(response.request.url))} was answered by {status}"
+    safe = params.method in SAFE
+    said = f"{params.method} {_shown(str(response.request.url), context)} was answered by {status}"
     if not _expected(status, params):
         refused = 400 <= status < 500
         raise BlockFailed(f"{said}.", effect="none" if refused or safe else "unknown")
@@ -171,16 +185,16 @@ async def _answer(response: httpx2.Response, params: HttpParams, safe: bool) -> 
     return _result(response, body)
 
 
-def _shown(url: str) -> str:
+def _shown(url: str, context: Context) -> str:
     """An address without what may be secret in it: user, password and query."""
-    bare = url.split("?", 1)[0].split("#", 1)[0]
+    bare = context.redact(url).split("?", 1)[0].split("#", 1)[0]
     scheme, separator, rest = bare.partition("://")
     host, slash, path = rest.partition("/")
     return f"{scheme}{separator}{host.rpartition('@')[2]}{slash}{path}"
 
 
-def _why(error: Exception, params: HttpParams) -> str:
-    url = _shown(as_text(params.url))
+def _why(error: Exception, params: HttpParams, context: Context) -> str:
+    url = _shown(as_text(params.url), context)
     if isinstance(error, httpx2.TooManyRedirects):
         return f"{params.method} {url} was redirected more than {MAX_REDIRECTS} times."
     if isinstance(error, httpx2.UnsupportedProtocol | httpx2.InvalidURL):

@@ -159,13 +159,13 @@ async def run_command(params: ShellParams, context: Context) -> dict[str, Json]:
         if guard is not None:
             guard.remove(process.pid)
         await finish(process)
-    return _result(process.returncode or 0, stdout, stderr)
+    return _result(process.returncode or 0, stdout, stderr, context)
 
 
-def _result(code: int, stdout: bytes, stderr: bytes) -> dict[str, Json]:
+def _result(code: int, stdout: bytes, stderr: bytes, context: Context) -> dict[str, Json]:
     if code:
         how = f"ended with exit code {code}" if code > 0 else f"was ended by signal {-code}"
-        lines = stderr.decode("utf-8", "replace").strip().splitlines()
+        lines = context.redact(stderr.decode("utf-8", "replace")).strip().splitlines()
         raise BlockFailed(f"The command {how}{': ' + lines[-1][:500] if lines else ''}.")
     try:
         value = load(stdout)

@@ -63,6 +63,7 @@ class Attempt:
             fence=task.fence,
             deadline=task.deadline,
             log=self._log,
+            redact=self._redact,
             services=services,
         )
 
@@ -105,15 +106,16 @@ class Attempt:
         )
         if isinstance(outcome, Success):
             return self._marked(outcome)
-        message = self._cipher.redact(outcome.message, self.task.known_secrets)
-        return Failed(outcome.code, message, outcome.effect, outcome.own)
+        return Failed(outcome.code, self._redact(outcome.message), outcome.effect, outcome.own)
 
     def _marked(self, outcome: Success) -> Success:
         """The result with those of the host's secrets that occur in it named, for all who show it later."""
         found = self._cipher.own_in(dump(outcome.result).decode())
         return Success(outcome.result, (*outcome.secrets, *found)) if found else outcome
 
+    def _redact(self, text: str) -> str:
+        return self._cipher.redact(text, self.task.known_secrets)
+
     def _log(self, level: str, message: str) -> None:
         if self._on_log is not None:
-            shown = self._cipher.redact(message, self.task.known_secrets)
-            self._on_log(LogLine(time.time(), self.task.run, self.task.path, level, shown))
+            self._on_log(LogLine(time.time(), self.task.run, self.task.path, level, self._redact(message)))
