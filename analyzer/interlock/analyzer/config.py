@@ -12,7 +12,7 @@ from typing import Any, Literal, NoReturn, TypeAlias
 
 import msgspec
 
-from interlock.analyzer.diagnostics import Diagnostic
+from interlock.analyzer.diagnostics import Diagnostic, PlacedFix, TextEdit
 from interlock.analyzer.globs import Globs, problem
 from interlock.analyzer.language.nearest import nearest
 from interlock.analyzer.rules.catalog import BY_NAME, RULES, Rule, can_suppress, find_rule
@@ -25,6 +25,7 @@ OWN_FILE = "interlock.toml"
 SHARED_FILE = "pyproject.toml"
 DEFAULT_MANIFEST = "interlock.blocks.json"
 KEYS = ("patterns", "exclude", "select", "ignore", "severity", "per-file-ignores", "blocks")
+MOST_BYTES = 4 * 1024 * 1024
 _LEVELS = ("error", "warning", "hint", "off")
 
 
@@ -60,7 +61,7 @@ def has_settings(folder: str) -> str | None:
     path = os.path.join(folder, SHARED_FILE)
     try:
         with open(path, "rb") as file:
-            data = file.read(4 * 1024 * 1024)
+            data = file.read(MOST_BYTES)
     except OSError:
         return None
     if b"interlock" not in data or b"tool" not in data:
@@ -86,12 +87,20 @@ def load_config(path: str | None, shown: str | None = None, *, root: str | None 
     shown = shown or path
     try:
         with open(path, "rb") as file:
-            text = file.read().decode("utf-8-sig")
+            data = file.read(MOST_BYTES + 1)
+        text = data.decode("utf-8-sig")
     except OSError as error:
         raise ConfigError(f"{shown}:1: cannot be read: {(error.strerror or 'input/output error').lower()}") from error
     except UnicodeDecodeError as error:
         raise ConfigError(f"{shown}:1: cannot be read: it is not UTF-8") from error
-    return _Reader(path, SourceText(shown, text)).read()
+    if len(data) > MOST_BYTES:
+        raise ConfigError(f"{shown}:1: cannot be read: it is larger than 4 MiB")
+    return read_config(path, SourceText(shown, text))
+
+
+def read_config(path: str, source: SourceText) -> Config:
+    """The configuration that a text makes, as the file at ``path``.  Raises ``ConfigError``."""
+    return _Reader(path, source).read()
 
 
 def _beside(folder: str) -> tuple[str, ...]:
@@ -198,11 +207,21 @@ class _Reader:
         start, end = self.places.keys.get(path, (0, 0)) if at_key else self.places.of(path)
         first, last = self.source.position(start), self.source.position(end)
         rule = RULES[code]
+        fix = self.removal(path) if code == "IL703" else None
         self.problems.append(
             Diagnostic(
-                code, rule.name, rule.severity, text, hint, self.source.path, *first, *last, start, end
+                code, rule.name, rule.severity, text, hint, self.source.path, *first, *last, start, end, (), fix
             )
         )  # fmt: skip
+
+    def removal(self, path: tuple[str | int, ...]) -> PlacedFix | None:
+        from interlock.analyzer.toml_removal import removal
+
+        gone = removal(self.source.text, self.places, path)
+        if gone is None:
+            return None
+        first, last = (self.source.position(offset) for offset in gone)
+        return PlacedFix("Remove the setting", (TextEdit(self.source.path, *first, *last, ""),))
 
     def severities(self, data: dict[str, Any]) -> dict[str, Level]:
         levels: dict[str, Level] = {}

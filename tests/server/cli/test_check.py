@@ -428,3 +428,15 @@ def test_watch_checks_again_when_a_file_changes(tmp_path: Path) -> None:
     finally:
         process.send_signal(signal.SIGINT)
         assert process.wait(timeout=20) == 0
+
+
+def test_settings_that_cannot_be_are_removed(run: Run, tmp_path: Path) -> None:
+    settings = '# ours\nignore = ["unused-input", "nested-wait"]  # two\n'
+    put(tmp_path, {"a.workflow.yaml": WRONG, "interlock.toml": settings})
+    shown = run("check", "--diff")
+    assert '-ignore = ["unused-input", "nested-wait"]  # two\n+ignore = ["unused-input"]  # two\n' in shown.out
+    assert "would mend 2 places in 2 files" in shown.err
+    assert (tmp_path / "interlock.toml").read_text() == settings
+    done = run("check", "--fix", "--format", "json")
+    assert (done.code, done.json["fixed"]) == (0, {"unknown-field": 1, "cannot-suppress": 1})
+    assert (tmp_path / "interlock.toml").read_text() == '# ours\nignore = ["unused-input"]  # two\n'
