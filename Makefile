@@ -59,10 +59,11 @@ bench: $(STAMP)
 bench-engine: $(STAMP)
 	$(BIN)/python benchmarks/engine.py
 
-# Generated workflows, run and with planted mistakes: N of them from SEED on.  A failing seed replays with
-# make campaign-agreement SEED=… N=1.
+# Generated workflows, run and with planted mistakes: N of them from SEED on, each with a SHARE of the mistakes.
+# A failing seed replays with make campaign-agreement SEED=… N=1.
 campaign-agreement: $(STAMP)
-	$(BIN)/python tests/agreement/campaign.py --count $(or $(N),10000) --seed $(or $(SEED),100000) --jobs $(JOBS)
+	$(BIN)/python tests/agreement/campaign.py --count $(or $(N),200000) --seed $(or $(SEED),100000) \
+		--share $(or $(SHARE),0.05) --jobs $(JOBS)
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -78,6 +78,22 @@ def circles(seed: int) -> list[str]:
     return faults
 
 
+def _progress(done: int, chunks: int, faults: int, begun: float) -> None:
+    """A line that is written over on a terminal; elsewhere one for each tenth of the way."""
+    terminal = sys.stderr.isatty()
+    if not terminal and done * 10 // chunks == (done - 1) * 10 // chunks:
+        return
+    passed = time.monotonic() - begun
+    left = passed / done * (chunks - done)
+    line = f"{done * 100 // chunks}% in {passed:.0f} s, about {left:.0f} s to go, {faults} faults"
+    print(
+        f"\r{line}\x1b[K" if terminal else line,
+        end="\n" if not terminal or done == chunks else "",
+        file=sys.stderr,
+        flush=True,
+    )
+
+
 def main() -> int:
     reader = argparse.ArgumentParser(description=__doc__)
     reader.add_argument("--count", type=int, default=10_000)
@@ -95,12 +111,13 @@ def main() -> int:
         jobs = [
             pool.submit(chunk, start, min(CHUNK, given.seed + given.count - start), given.share) for start in starts
         ]
-        for job in jobs:
+        for done, job in enumerate(jobs, 1):
             outcome = job.result()
             tried.update(outcome.tried)
             for fault in outcome.faults:
                 print(fault, flush=True)
             faults += outcome.faults
+            _progress(done, len(jobs), len(faults), begun)
     for name, number in tried.items():
         print(f"{number:>9,} {name}")
     print(f"{len(faults):>9,} faults, {time.monotonic() - begun:.0f} s")
