@@ -1,10 +1,12 @@
-"""How long ``interlock check`` takes, beside yamllint and zizmor on files of the same sizes.
+"""How long ``interlock check`` takes, beside other checkers on files of the same sizes.
 
 Whole processes, by wall time, one after the other in turn; medians.  The peers are installed into
-a virtual environment of the benchmark's own (benchmarks/.venv).  zizmor reads GitHub's workflows, so
-it gets such files with as many lines.
+a virtual environment of the benchmark's own (benchmarks/.venv).  yamllint reads our files as YAML and
+check-jsonschema by the JSON Schema that ``interlock schema`` prints; zizmor reads GitHub's workflows and
+cfn-lint CloudFormation templates, so they get such files with as many lines.  cfn-lint takes minutes:
+it runs once, and only when it is named.
 
-usage: python benchmarks/check.py [--rounds N] [--json] [--no-peers]
+usage: python benchmarks/check.py [--rounds N] [--json] [--no-peers | --peers NAME,NAME]
 """
 
 from __future__ import annotations
@@ -19,15 +21,24 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from workflow_texts import github_text, workflow_text, workspace_texts  # type: ignore[import-not-found]
+from workflow_texts import (  # type: ignore[import-not-found]
+    cloudformation_text,
+    github_text,
+    workflow_text,
+    workspace_texts,
+)
 
-PEERS = ("yamllint", "zizmor")
+PEERS = ("yamllint", "zizmor", "check-jsonschema", "cfn-lint")
+USUAL = ("yamllint", "zizmor", "check-jsonschema")
+SLOW = frozenset({"cfn-lint"})
 VENV = Path(__file__).parent / ".venv"
+INTERLOCK = [sys.executable, "-m", "interlock.server.cli.main"]
 FILES, LINES = 500, 78_000
 
 
@@ -40,19 +51,18 @@ class Task(NamedTuple):
     forget: Path | None = None
 
 
-def peers() -> dict[str, str]:
-    """The peers that could be installed, with their versions."""
+def peers(wanted: Sequence[str]) -> dict[str, str]:
+    """Those of the wanted peers that could be installed, with their versions."""
     python = VENV / "bin" / "python"
     if not python.exists():
         print("Setting up the peers (once) ...", file=sys.stderr)
         subprocess.run([sys.executable, "-m", "venv", str(VENV)], check=True)
-        install = [str(python), "-m", "pip", "install", "-q", "--disable-pip-version-check"]
-        for peer in PEERS:
-            if subprocess.run([*install, peer], check=False).returncode:
-                print(f"{peer} could not be installed, and is left out.", file=sys.stderr)
+    install = [str(python), "-m", "pip", "install", "-q", "--disable-pip-version-check"]
     found = {}
-    for peer in PEERS:
+    for peer in wanted:
         tool = VENV / "bin" / peer
+        if not tool.exists() and subprocess.run([*install, peer], check=False).returncode:
+            print(f"{peer} could not be installed, and is left out.", file=sys.stderr)
         if tool.exists():
             said = subprocess.run([str(tool), "--version"], capture_output=True, text=True, check=True)
             found[peer] = said.stdout.split()[-1]
@@ -66,32 +76,42 @@ def write(folder: Path, texts: dict[str, str]) -> None:
         path.write_text(text, encoding="utf-8")
 
 
-def tasks(folder: Path, tools: set[str], cache: Path) -> list[Task]:
+def tasks(folder: Path, tools: Iterable[str], cache: Path) -> list[Task]:
     """Writes the files of all tasks."""
+    texts = {"own": workflow_text, "github": github_text, "cfn": cloudformation_text}
+    names = {"own": "team{0}/flow{1}.workflow.yaml", "github": ".github/workflows/a{1}.yml", "cfn": "{1}.yaml"}
+    many = [text.count("\n") for text in workspace_texts(FILES, LINES).values()]
+    sizes = [("1,000 lines", [1_000]), ("20,000 lines", [20_000]), (f"{FILES} files, {LINES:,} lines", many)]
+    schema = folder / "schema.json"
+    schema.write_bytes(subprocess.run([*INTERLOCK, "schema"], capture_output=True, check=True).stdout)
     rows: list[Task] = []
-    sizes: list[tuple[str, dict[str, str], dict[str, str]]] = []
-    for lines in (1_000, 20_000):
-        own, github = workflow_text(lines, 1), github_text(lines)
-        sizes.append((f"{lines:,} lines", {"a.workflow.yaml": own}, {".github/workflows/a.yml": github}))
-    many = workspace_texts(FILES, LINES)
-    others = {
-        f".github/workflows/a{number}.yml": github_text(text.count("\n"), number)
-        for number, text in enumerate(many.values())
-    }
-    sizes.append((f"{FILES} files, {LINES:,} lines", many, others))
-    for number, (name, own_texts, github_texts) in enumerate(sizes):
-        own_folder, github_folder = folder / f"own{number}", folder / f"github{number}"
-        write(own_folder, own_texts)
-        write(github_folder, github_texts)
-        commands = {"interlock": [sys.executable, "-m", "interlock.server.cli.main", "check"]}
-        if "yamllint" in tools:
-            commands["yamllint"] = [str(VENV / "bin" / "yamllint"), "-d", "relaxed", "."]
-        if "zizmor" in tools:
-            commands["zizmor"] = [str(VENV / "bin" / "zizmor"), "--offline", "--no-progress", "-q", "."]
-        folders = {"interlock": own_folder, "yamllint": own_folder, "zizmor": github_folder}
-        rows.append(Task(name, commands, folders, cache))
+    for number, (name, lengths) in enumerate(sizes):
+        folders: dict[str, Path] = {}
+        for kind, text in texts.items():
+            folders[kind] = folder / f"{kind}{number}"
+            pattern = names[kind]
+            files = {pattern.format(place % 10, place): text(size, place) for place, size in enumerate(lengths)}
+            write(folders[kind], files)
+        commands = {"interlock": [*INTERLOCK, "check"]}
+        own = [str(path.relative_to(folders["own"])) for path in sorted(folders["own"].rglob("*.yaml"))]
+        every = {
+            "yamllint": ["-d", "relaxed", "."],
+            "zizmor": ["--offline", "--no-progress", "-q", "."],
+            "check-jsonschema": ["--schemafile", str(schema), *own],
+            "cfn-lint": [
+                "--ignore-checks",
+                "E3010",
+                "I3010",
+                "--",
+                *(f"{place}.yaml" for place in range(len(lengths))),
+            ],
+        }
+        commands |= {tool: [str(VENV / "bin" / tool), *every[tool]] for tool in tools}
+        places = {"zizmor": folders["github"], "cfn-lint": folders["cfn"]}
+        rows.append(Task(name, commands, {tool: places.get(tool, folders["own"]) for tool in commands}, cache))
         if number == len(sizes) - 1:
-            rows.append(Task(f"{name}, unchanged", {"interlock": commands["interlock"]}, folders))
+            own_only = {"interlock": commands["interlock"]}
+            rows.append(Task(f"{name}, unchanged", own_only, {"interlock": folders["own"]}))
     return rows
 
 
@@ -104,7 +124,7 @@ def once(command: list[str], folder: Path, cache: Path) -> float:
     done = subprocess.run(command, cwd=folder, capture_output=True, env=environment, check=False)
     seconds = time.perf_counter() - started
     said = done.stderr.decode("utf-8", "replace")
-    if done.returncode == 2 or "Traceback" in said or done.returncode < 0:
+    if (done.returncode == 2 and command[:3] == INTERLOCK) or "Traceback" in said or done.returncode < 0:
         sys.exit(f"{' '.join(command)} failed in {folder}:\n{said[-1000:]}")
     return seconds
 
@@ -116,6 +136,8 @@ def measure(rows: list[Task], rounds: int, cache: Path) -> dict[str, dict[str, f
         times: dict[str, list[float]] = {tool: [] for tool in task.commands}
         for number in range(rounds + 1):
             for tool, command in task.commands.items():
+                if tool in SLOW and number != 1:
+                    continue
                 if task.forget is not None and tool == "interlock":
                     shutil.rmtree(task.forget, ignore_errors=True)
                 seconds = once(command, task.folders[tool], cache)
@@ -126,13 +148,13 @@ def measure(rows: list[Task], rounds: int, cache: Path) -> dict[str, dict[str, f
     return results
 
 
-def table(results: dict[str, dict[str, float]]) -> str:
-    tools = ["interlock", *PEERS]
-    lines = ["| what | " + " | ".join(tools) + " | beside yamllint | beside zizmor |", "| --- |" + " ---: |" * 5]
+def table(results: dict[str, dict[str, float]], tools: Sequence[str]) -> str:
+    """Seconds, and for each peer the share of its time that interlock took."""
+    lines = ["| what | interlock | " + " | ".join(tools) + " |", "| --- | ---: |" + " ---: |" * len(tools)]
     for name, times in results.items():
-        cells = [f"{times[tool]:.3f} s" if tool in times else "–" for tool in tools]
-        ratios = [f"{times['interlock'] / times[peer]:.2f}" if peer in times else "–" for peer in PEERS]
-        lines.append(f"| {name} | " + " | ".join(cells + ratios) + " |")
+        own = times["interlock"]
+        cells = [f"{times[tool]:.2f} s ({own / times[tool]:.2f} ×)" if tool in times else "–" for tool in tools]
+        lines.append(f"| {name} | {own:.3f} s | " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
 
@@ -141,12 +163,17 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=7, help="how often each command is timed (default: 7)")
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument("--no-peers", action="store_true", help="time interlock alone")
+    parser.add_argument("--peers", default=",".join(USUAL), help=f"which of {', '.join(PEERS)} (default: %(default)s)")
     options = parser.parse_args()
-    versions = {} if options.no_peers else peers()
+    wanted = [name for name in options.peers.split(",") if name]
+    for name in wanted:
+        if name not in PEERS:
+            parser.error(f'--peers: there is no peer "{name}", only {", ".join(PEERS)}')
+    versions = {} if options.no_peers else peers(wanted)
     load = os.getloadavg()[0] if hasattr(os, "getloadavg") else None
     with tempfile.TemporaryDirectory() as folder:
         cache = Path(folder) / "cache"
-        results = measure(tasks(Path(folder), set(versions), cache), max(1, options.rounds), cache)
+        results = measure(tasks(Path(folder), versions, cache), max(1, options.rounds), cache)
     machine = {
         "python": platform.python_version(),
         "processors": os.cpu_count(),
@@ -156,10 +183,10 @@ def main() -> int:
     if options.json:
         print(json.dumps({"seconds": results, "machine": machine}, indent=2))
         return 0
-    print(table(results))
+    print(table(results, list(versions)))
     told = ", ".join(f"{name} {version}" for name, version in versions.items()) or "no peers"
     print(f"\nPython {machine['python']}, {machine['processors']} processors, load before {load}; {told}.")
-    print("A ratio below 1 means that interlock took less time.")
+    print("In brackets: the time of interlock as a multiple of the peer's; below 1 it took less.")
     return 0
 
 

@@ -175,3 +175,19 @@ def github_text(lines: int, seed: int = 0) -> str:
             left -= 5
     parts.extend(f"# note {rest}\n" for rest in range(left))
     return "".join(parts)
+
+
+def cloudformation_text(lines: int, seed: int = 0) -> str:
+    """A CloudFormation template of ``lines`` lines, for a peer that reads nothing else."""
+    parts = ["AWSTemplateFormatVersion: '2010-09-09'\nResources:\n"]
+    left = lines - 2
+    for number in range(max(1, left // 10)):
+        parts.append(
+            f"  Queue{number}:\n    Type: AWS::SQS::Queue\n    Properties:\n"
+            f"      QueueName: work-{seed}-{number}\n      DelaySeconds: {number % 900}\n"
+            f"      VisibilityTimeout: {number % 43200}\n      MessageRetentionPeriod: 86400\n"
+            f"      Tags:\n        - Key: team\n          Value: t{number}\n"
+        )
+        left -= 10
+    parts.extend(f"# note {rest}\n" for rest in range(left))
+    return "".join(parts)
