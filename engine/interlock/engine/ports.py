@@ -666,6 +666,11 @@ class Kernel(Protocol):
         (now or earlier: call again at once), None without any."""
         ...
 
+    @property
+    def last_time(self) -> float:
+        """Store time as this process saw it last; it can be ahead of a wall clock that was set back."""
+        ...
+
     def next_ready(self, tree: str | None = None) -> float | None:
         """When the next unclaimed task (of a run's ``tree``) becomes ready, None without any."""
         ...

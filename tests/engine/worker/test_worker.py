@@ -318,6 +318,23 @@ def test_a_time_out_ends_an_attempt_and_retry_makes_another(tmp_path: Path) -> N
         work(main)
 
 
+def test_a_wall_clock_that_is_set_back_holds_up_no_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = engine(tmp_path, "workflow: w\nsteps: [{id: a, block: set}, {id: rest, delay: 1s}, {id: b, block: set}]\n")
+    right = time.time
+
+    async def main() -> None:
+        run = made.dispatch("w").run
+        monkeypatch.setattr(time, "time", lambda: right() - 5000)
+        worker = made.worker()
+        working = asyncio.create_task(worker.run())
+        assert (await ended(made, run)).status == "completed"
+        worker.stop()
+        await working
+
+    with made:
+        work(main)
+
+
 def test_log_lines_are_redacted(tmp_path: Path) -> None:
     lines: list[LogLine] = []
     text = (

@@ -143,7 +143,7 @@ class Worker:
                 await self._ask(self.kernel.heartbeat, self.name)
                 await self._ask(self._notice_the_dead)
             due = await self._ask(self.kernel.tick)
-            if moved or any(task.done() for task in self._attempts) or (due is not None and due <= time.time()):
+            if moved or any(task.done() for task in self._attempts) or (due is not None and due <= self._now()):
                 continue
             await self._rest(due)
 
@@ -153,11 +153,15 @@ class Worker:
             if worker != self.name and has_ended(worker):
                 self.kernel.lose(worker)
 
+    def _now(self) -> float:
+        """Store time, as nearly as it is known without asking: what is ready and due is told in it."""
+        return max(time.time(), self.kernel.last_time)
+
     async def _rest(self, due: float | None) -> None:
         """Wait for an end of a block, for the next timer, or for the next look."""
         pause = self.poll
         if due is not None:
-            pause = min(pause, max(0.0, due - time.time()))
+            pause = min(pause, max(0.0, due - self._now()))
         waker = asyncio.ensure_future(self._wake.wait())
         await asyncio.wait([waker, *self._attempts], timeout=pause, return_when=asyncio.FIRST_COMPLETED)
         waker.cancel()
@@ -189,7 +193,7 @@ class Worker:
         def ask() -> list[Task]:
             # Looking first keeps an idle worker from writing to the store at every look.
             ready = self.kernel.next_ready(claim.tree)
-            if ready is None or ready > time.time() + 0.001:
+            if ready is None or ready > self._now() + 0.001:
                 return []
             return self.kernel.claim(claim.worker, claim.limit, blocks=claim.blocks, tree=claim.tree)
 
