@@ -261,7 +261,7 @@ async function makes(editor, wanted) {
   await sleep(500);
   await editor.load();
   await offer.locator(".monaco-button", { hasText: "Make an Environment" }).click();
-  await until("squiggles by the program that was installed", () => squiggles(editor), 400_000);
+  await until("squiggles by the program that was installed", () => squiggles(editor), 200_000);
   said("an environment made, and first one that could not be");
 }
 
@@ -276,8 +276,8 @@ async function within(name, settings, path, tests) {
     await tests(editor, folder);
     said(`${name}: all done`);
   } catch (error) {
-    await editor.shot(`failed-${name}`);
     console.error(error, editor.log());
+    await editor.shot(`failed-${name}`).catch(() => undefined); // the browser may be gone
     process.exitCode = 1;
   } finally {
     await editor.stop();

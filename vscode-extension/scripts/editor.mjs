@@ -6,7 +6,7 @@ import { createServer } from "node:net";
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 
-const FLAGS = ["--no-sandbox", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-gpu"];
+const FLAGS = ["--no-sandbox", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-gpu", "--disable-dev-shm-usage"];
 
 async function freePort() {
   const server = createServer();
@@ -22,11 +22,14 @@ export async function startEditor({ tools, vsix, folder, home, settings, path, s
   const { chromium } = require("playwright-core");
   const entry = join(tools, "node_modules/code-server/out/node/entry.js");
   const [config, user, extensions] = ["config.yaml", "user", "extensions"].map((name) => join(home, name));
-  mkdirSync(join(user, "User"), { recursive: true });
+  for (const name of ["User", "Machine"]) mkdirSync(join(user, name), { recursive: true });
   writeFileSync(config, "");
   // The editor asks a login shell for its environment, which sets PATH anew.
   for (const name of [".profile", ".bashrc"]) writeFileSync(join(home, name), `export PATH="${path}:$PATH"\n`);
-  const set = (more) => writeFileSync(join(user, "User/settings.json"), JSON.stringify({ ...settings, ...more }));
+  // Settings of the machine are read from a file of their own; those that it does not take it leaves alone.
+  const set = (more) => {
+    for (const name of ["User", "Machine"]) writeFileSync(join(user, name, "settings.json"), JSON.stringify({ ...settings, ...more }));
+  };
   set({});
   const common = [entry, "--config", config, "--user-data-dir", user, "--extensions-dir", extensions];
   const env = { ...process.env, PATH: `${path}:${process.env.PATH}`, HOME: home };

@@ -30,24 +30,22 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
     vscode.languages.registerCodeLensProvider({ language: LANGUAGE }, new Lenses(language)),
     ...registerActions({ desk, language, graph, questions, sessions, tree }),
     sessions.onDidChange(() => tree.refresh(300)),
-    keeper.onDidChange(() => tree.refresh()),
+    keeper.onDidChange((program) => {
+      void language.start(program); // whoever looked for it: at the start, by a setting, after an installation
+      tree.refresh();
+    }),
   );
 
   const on = (name: string, act: (...args: never[]) => unknown): void => {
     context.subscriptions.push(vscode.commands.registerCommand(`interlock.${name}`, act));
   };
-  const search = async (): Promise<void> => {
-    await language.start(await keeper.find());
-  };
+  const search = async (): Promise<void> => void (await keeper.find());
   on("restart", search);
   on("showLog", () => log.show());
   on("showRunLog", () => output.show());
   on("menu", menu);
   on("showReferences", showReferences);
-  on("install", async () => {
-    await keeper.install();
-    await language.start(keeper.program);
-  });
+  on("install", () => keeper.install());
   on("explainRule", (rule?: unknown) => pages.show(typeof rule === "string" ? rule : undefined));
   on("refresh", () => tree.refresh());
   on("exportGraph", () => graph.export());

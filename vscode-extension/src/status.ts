@@ -38,7 +38,7 @@ export function statusBar(language: Language, keeper: Keeper): vscode.Disposable
     };
     if (program === undefined) show("warning", "Interlock", "The program interlock was not found.", true);
     else if (language.state === "starting") show("sync~spin", "Interlock", `The language server starts.${about}`);
-    else if (language.state === "failed") show("warning", "Interlock", `The language server has stopped.${about}`, true);
+    else if (language.state !== "on") show("warning", "Interlock", `The language server has stopped.${about}`, true);
     else if (errors > 0) show("error", `Interlock ${errors}`, words + about);
     else show(warnings > 0 ? "info" : "check", warnings > 0 ? `Interlock ${warnings}` : "Interlock", words + about);
   };
