@@ -12,7 +12,6 @@ from interlock.engine import replay, views
 from interlock.engine.cells import blocks
 from interlock.engine.client import replay_export
 from interlock.engine.errors import CallerError
-from interlock.engine.kernel import open_kernel
 from interlock.engine.ports import Failed, Success
 from interlock.engine.simulate.world import World
 from interlock.engine.store import cells
@@ -105,7 +104,7 @@ def test_a_store_that_other_hands_have_changed_is_noticed(world: Make, statement
     with sqlite3.connect(path) as db:
         assert db.execute(statement).rowcount == 1
     db.close()
-    w.kernel = open_kernel(f"sqlite:///{path}", w.services)
+    w.be(w.process())
     found = w.kernel.replay(run)
     assert found.same is False
     assert found.difference is not None

@@ -292,7 +292,7 @@ def test_kill_9_of_a_process_that_holds(world: Make) -> None:
 
 def test_two_kernels_on_one_store_see_each_others_changes(world: Make) -> None:
     w = world(FLOW)
-    other = open_kernel(f"sqlite:///{w.kernel.store.path}", w.services)
+    other = w.process()
     run = w.start("w")
     (task,) = other.claim("x", 1)
     assert other.settle(task, Success({})).accepted

@@ -1,4 +1,9 @@
-"""What must be true after every transaction, whatever has happened: checked on the store itself."""
+"""What must be true after every transaction, whatever has happened: checked on the store itself.
+
+After each commit everything is checked that it has touched, as the tape tells it: the decisions of keys and
+queues against the reference model, and the rows of what was decided.  Every so often the whole store is
+checked, and what is stored against what is in memory.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +12,15 @@ from typing import TYPE_CHECKING
 from interlock.engine.cells.sizes import canonical_size
 from interlock.engine.cells.state import TERMINAL, Held
 from interlock.engine.cells.turn import Cell
-from interlock.engine.store.sqlite import Row
+from interlock.engine.simulate.reference import At, Reference, answer
+from interlock.engine.simulate.tape import Decision, Tape
 
 if TYPE_CHECKING:
     from interlock.engine.kernel import SqliteKernel
+    from interlock.engine.simulate.world import SimulatedStore
+
+WHOLE_EVERY = 40
+"""Commits after which the whole store is checked once more."""
 
 
 class Broken(AssertionError):
@@ -20,52 +30,129 @@ class Broken(AssertionError):
 class Watch:
     """Checks a kernel's store; remembers fences, so that one that repeats or goes back is seen."""
 
-    def __init__(self, kernel: SqliteKernel) -> None:
+    def __init__(self, kernel: SqliteKernel, tape: Tape, every: int = WHOLE_EVERY) -> None:
         self.kernel = kernel
-        self.fences: dict[tuple[str, str], int] = {}
-        self.seen: dict[str, int] = {}
-        self.tickets: dict[tuple[str, str], dict[int, str]] = {}
+        self.tape = tape
+        self.every = every
+        self.reference = Reference()
+        self.fences: dict[At, int] = {}
+        self.tickets: dict[At, dict[int, str]] = {}
         self.checks = 0
+        self._unsettled: dict[str, None] = {}
+        """Runs that were touched since the inbox was empty last."""
+
+    @property
+    def store(self) -> SimulatedStore:
+        store: SimulatedStore = self.kernel.store  # type: ignore[assignment]
+        return store
+
+    # --- after a commit ---
 
     def check(self) -> None:
+        """What the last transaction has touched, and the whole now and then."""
         self.checks += 1
-        kernel = self.kernel
-        with kernel.store.reading():
-            settled = kernel.store.one("inbox", 1) is None
-            self._keys(settled)
-            self._queues(settled)
-            for (run,) in _rows(kernel, "SELECT id FROM runs ORDER BY num"):
-                self._run(run, settled)
+        decisions = self.tape.decisions
+        with self.store.reading():
+            wrong = self._replay(decisions)
+            touched = list(dict.fromkeys((each.cell, each.who) for each in decisions))
+            for kind, who in touched:
+                if kind == "key":
+                    self._key(who)
+                elif kind == "queue":
+                    self._queue(who)
+                else:
+                    self._unsettled[who] = None
+            if wrong is not None:
+                raise Broken(wrong)
+            for kind, who in touched:
+                self._as_the_model(kind, who)
+            settled = self.store.one("inbox", 1) is None
+            if settled:
+                runs, self._unsettled = list(self._unsettled), {}
+            else:
+                runs = list(dict.fromkeys(each.who for each in decisions if each.cell == "run"))
+            for run in runs:
+                self._run(self._cell(run), settled)
+            if self.checks % self.every == 0:
+                self._whole(settled)
 
-    def _keys(self, settled: bool) -> None:
-        kernel = self.kernel
-        for account, key, limit, _, next_fence in _rows(kernel, "SELECT * FROM keys"):
-            at = (account, key)
-            holders = kernel.store.all("holders", account, key)
-            tickets = kernel.store.all("tickets", account, key)
-            _must(next_fence >= self.fences.get(at, 0), f"the fence of {key} went back")
-            self.fences[at] = next_fence
-            fences = [each[1] for each in holders]
-            _must(len(set(fences)) == len(fences), f"two holders of {key} share a fence")
-            _must(all(fence < next_fence for fence in fences), f"{key} has a fence of the future")
-            if limit is None:
-                _must(not holders and not tickets, f"{key} is held or waited for without a limit")
+    def check_whole(self) -> None:
+        """Everything, now."""
+        with self.store.reading():
+            self._whole(self.store.one("inbox", 1) is None)
+
+    def _replay(self, decisions: list[Decision]) -> str | None:
+        """What the keys and queues answered must be what the language says; else the first that is not."""
+        wrong: str | None = None
+        for each in decisions:
+            if each.cell == "run":
                 continue
+            said = [answer(message) for message in each.answers]
+            right = self.reference.take(each.who, each.message)
+            if said != right and wrong is None:
+                wrong = f"{each.who}: {each.message} was answered {said}, and should have been {right}"
+        return wrong
+
+    def _whole(self, settled: bool) -> None:
+        for key in self.store.known_keys():
+            self._key(key)
+            self._as_the_model("key", key)
+            if settled:
+                self._living(key)
+        for queue in self.store.known_queues():
+            self._queue(queue)
+            self._as_the_model("queue", queue)
+            if settled:
+                for (run,) in self.store.all("slots", *queue):
+                    _must(self._lives(run), f"{run} ended and has a slot")
+        for run in self.store.known_runs():
+            stored = self.kernel.rows.load(run, self.kernel.plan_of)
+            assert stored is not None
+            self._run(stored, settled)
+            done = self.store.count_events(run, "step.completed")
+            _must(stored.run.transitions == done, f"{run} counts {stored.run.transitions} of {done} transitions")
+            self._same(stored)
+
+    def _same(self, stored: Cell) -> None:
+        """What a kernel remembers of a run is what is stored, unless another one has changed it since."""
+        cell = self.kernel.cells.get(stored.run.id)
+        if cell is None or cell.version != stored.version:
+            return
+        for part in ("run", "inputs", "values", "comps", "signals", "known"):
+            mine, its = getattr(cell, part), getattr(stored, part)
+            if part == "values":
+                mine = {scope: names for scope, names in mine.items() if names}
+            _must(mine == its, f"{stored.run.id}: {part} in memory is {mine}, and stored is {its}")
+        _must(cell.frames == stored.frames, f"{stored.run.id}: frames in memory are not those that are stored")
+
+    # --- keys ---
+
+    def _key(self, at: At) -> None:
+        key = at[1]
+        row = self.store.one("key", *at)
+        if row is None:
+            return
+        limit, _, next_fence = row
+        holders = self.store.all("holders", *at)
+        tickets = self.store.all("tickets", *at)
+        _must(next_fence >= self.fences.get(at, 0), f"the fence of {key} went back")
+        self.fences[at] = next_fence
+        fences = [each[1] for each in holders]
+        _must(len(set(fences)) == len(fences), f"two holders of {key} share a fence")
+        _must(all(fence < next_fence for fence in fences), f"{key} has a fence of the future")
+        if limit is None:
+            _must(not holders and not tickets, f"{key} is held or waited for without a limit")
+        else:
             _must(len(holders) <= limit, f"{key} has {len(holders)} holders and a limit of {limit}")
             self._in_order(at, {each[0]: each[1] for each in tickets}, {each[0] for each in holders})
             waiting = {each[1] for each in tickets}
             _must(not waiting & {each[0] for each in holders}, f"a holder of {key} waits for it")
             if tickets:
                 _must(len(holders) == limit, f"{key} has room, and a waiter")
-            if settled:
-                for run in waiting | {each[0] for each in holders}:
-                    peek = kernel.rows.peek(run)
-                    _must(peek is not None and peek.status not in TERMINAL, f"{run} ended and has to do with {key}")
-        held = {(each[0], each[1], each[2]) for each in _rows(kernel, "SELECT * FROM holders")}
-        places = {(each[0], each[1], each[2]) for each in _rows(kernel, "SELECT * FROM holds")}
-        _must(held == places, "holders and holds do not agree")
+        holds = {(run, path): lifetime for run, path, lifetime in self.store.all("holds", *at)}
+        _must({run for run, _ in holds} == {each[0] for each in holders}, "holders and holds do not agree")
 
-    def _in_order(self, at: tuple[str, str], now: dict[int, str], holders: set[str]) -> None:
+    def _in_order(self, at: At, now: dict[int, str], holders: set[str]) -> None:
         """Who was served since the last look had no earlier ticket of another run before it."""
         before = self.tickets.get(at, {})
         for number, run in before.items():
@@ -75,32 +162,70 @@ class Watch:
             _must(set(passed) <= {run}, f"{run} was served at {at[1]} before {passed}")
         self.tickets[at] = now
 
-    def _queues(self, settled: bool) -> None:
-        kernel = self.kernel
-        for account, workflow, _ in _rows(kernel, "SELECT * FROM queues"):
-            active = [each for (each,) in kernel.store.all("slots", account, workflow)]
-            head = kernel.store.one("first_waiting", account, workflow, 0)
-            if head is not None:
-                _must(len(active) >= head[2], f"{workflow} has a slot for {head[1]}, which waits")
-            if settled:
-                for run in active:
-                    peek = kernel.rows.peek(run)
-                    _must(peek is not None and peek.status not in TERMINAL, f"{run} ended and has a slot")
-
-    def _run(self, run: str, settled: bool) -> None:
-        kernel = self.kernel
-        version = kernel.rows.version(run)
-        if version is not None and self.seen.get(run) == version:
-            return
-        if settled:
-            self.seen[run] = version or 0
-        cell = kernel.rows.load(run, kernel.plan_of)
-        assert cell is not None
-        self._budget(cell)
-        mine = {
-            table: _rows(kernel, f"SELECT count(*) FROM {table} WHERE run = ?", run)[0][0]
-            for table in ("tasks", "timers", "waits", "deps", "tickets", "holders", "waiting")
+    def _living(self, at: At) -> None:
+        runs = {each[1] for each in self.store.all("tickets", *at)} | {
+            each[0] for each in self.store.all("holders", *at)
         }
+        for run in runs:
+            _must(self._lives(run), f"{run} ended and has to do with {at[1]}")
+
+    def _lives(self, run: str) -> bool:
+        peek = self.kernel.rows.peek(run)
+        return peek is not None and peek.status not in TERMINAL
+
+    # --- queues ---
+
+    def _queue(self, at: At) -> None:
+        active = [run for (run,) in self.store.all("slots", *at)]
+        head = self.store.one("first_waiting", *at, 0)
+        if head is not None:
+            _must(len(active) >= head[2], f"{at[1]} has a slot for {head[1]}, which waits")
+
+    # --- against the model ---
+
+    def _as_the_model(self, kind: str, at: At) -> None:
+        if kind == "key":
+            self._key_as_the_model(at)
+        elif kind == "queue":
+            self._queue_as_the_model(at)
+
+    def _key_as_the_model(self, at: At) -> None:
+        row = self.store.one("key", *at)
+        key, limit = at[1], row[0] if row is not None else None
+        holders, tickets = self.store.all("holders", *at), self.store.all("tickets", *at)
+        holds = {(run, path): lifetime for run, path, lifetime in self.store.all("holds", *at)}
+        model = self.reference.key(at)
+        _must(model.limit == limit, f"{key} has the limit {limit}, and should have {model.limit}")
+        held = {each[0]: each[1] for each in holders}
+        _must(model.holding() == held, f"{key} is held by {held}, and should be by {model.holding()}")
+        _must(model.places() == holds, f"{key} is held at {holds}, and should be at {model.places()}")
+        queue = [(each[0], each[1], each[2]) for each in tickets]
+        right = [(each.number, each.run, each.place) for each in model.waiting()]
+        _must(queue == right, f"{queue} wait for {key}, and it should be {right}")
+        reviews = {each[0] for each in holders if each[3]}
+        _must(reviews == model.in_review, f"{key} is in review by {reviews}, and should be by {model.in_review}")
+
+    def _queue_as_the_model(self, at: At) -> None:
+        active = [run for (run,) in self.store.all("slots", *at)]
+        model = self.reference.queue(at)
+        _must(set(active) == model.active(), f"{active} are active in {at[1]}, and it should be {model.active()}")
+        waiting = [run for (run,) in self.store.all("waiting", *at)]
+        _must(waiting == model.waiting(), f"{waiting} wait in {at[1]}, and it should be {model.waiting()}")
+
+    # --- runs ---
+
+    def _cell(self, run: str) -> Cell:
+        """As the process remembers it, or read anew where another one has changed it."""
+        cell = self.kernel.cells.get(run)
+        if cell is None or self.kernel.rows.version(run) != cell.version:
+            cell = self.kernel.rows.load(run, self.kernel.plan_of)
+        assert cell is not None
+        return cell
+
+    def _run(self, cell: Cell, settled: bool) -> None:
+        run = cell.run.id
+        self._budget(cell)
+        mine = self.store.motion(run)
         if cell.run.status in TERMINAL:
             for table in ("tasks", "timers", "waits", "deps"):
                 _must(mine[table] == 0, f"{run} has ended and has rows in {table}")
@@ -126,11 +251,10 @@ class Watch:
                     raise Broken(f"{cell.run.id} stands nowhere in {frame.prefix!r}")
 
     def _leases(self, cell: Cell) -> None:
-        store = self.kernel.store
-        stored = {key for _, key in store.query("SELECT account, key FROM holders WHERE run = ?", cell.run.id)}
+        stored = self.store.held_keys(cell.run.id)
         _must(stored == set(cell.run.holds), f"{cell.run.id} and its keys do not agree on what it holds")
         for key, hold in cell.run.holds.items():
-            rows = store.all("holders", cell.run.account, key)
+            rows = self.store.all("holders", cell.run.account, key)
             fence = next(each[1] for each in rows if each[0] == cell.run.id)
             _must(fence == hold.fence, f"{cell.run.id} has an old fence of {key}")
         for frame in cell.frames.values():
@@ -141,14 +265,9 @@ class Watch:
 
     def _budget(self, cell: Cell) -> None:
         run = cell.run
-        done = _rows(self.kernel, "SELECT count(*) FROM events WHERE run = ? AND kind = 'step.completed'", run.id)
-        _must(run.transitions == done[0][0], f"{run.id} counts {run.transitions} of {done[0][0]} transitions")
         _must(run.reserved_transitions >= 0 and run.reserved_cost >= 0, f"{run.id} has a negative reservation")
-        public = cell.public()
-        _must(
-            run.state_bytes == canonical_size(public),
-            f"{run.id} counts {run.state_bytes} of {canonical_size(public)} bytes of state",
-        )
+        size = canonical_size(cell.public())
+        _must(run.state_bytes == size, f"{run.id} counts {run.state_bytes} of {size} bytes of state")
         stored = sum(sum(sizes.values()) for sizes in cell.sizes.values())
         _must(run.stored == stored, f"{run.id} counts {run.stored} of {stored} stored bytes")
         budget = cell.plan.workflow.budget
@@ -160,7 +279,3 @@ class Watch:
 def _must(holds: bool, message: str) -> None:
     if not holds:
         raise Broken(message)
-
-
-def _rows(kernel: SqliteKernel, sql: str, *given: object) -> list[Row]:
-    return kernel.store.query(sql, *given)

@@ -11,10 +11,11 @@ import hashlib
 import random
 from collections import Counter
 from collections.abc import Callable
+from typing import Literal
 
 from interlock.engine.cells.state import TERMINAL
 from interlock.engine.errors import CallerError
-from interlock.engine.kernel import SqliteKernel, open_kernel
+from interlock.engine.kernel import SqliteKernel
 from interlock.engine.ports import Failed, Outcome, Settlement, Success, Task
 from interlock.engine.simulate.invariants import Broken
 from interlock.engine.simulate.pool import NAMES, POOL, SIGNALS
@@ -27,15 +28,17 @@ EXPECTED = frozenset({"run-ended", "not-retryable", "not-in-review", "budget-exc
 class Simulation:
     """One seed, one store."""
 
-    def __init__(self, seed: int, path: str, *, actions: int = 300, runs: int = 12) -> None:
+    def __init__(
+        self, seed: int, path: str, *, actions: int = 300, runs: int = 12, store: Literal["sqlite", "cells"] = "sqlite"
+    ) -> None:
         self.seed = seed
         self.random = random.Random(seed)
         self.actions = actions
         self.most_runs = runs
-        self.world = World(POOL, path=path, synchronous="OFF")
+        self.world = World(POOL, path=path, synchronous="OFF", store=store)
         self.kernels: list[SqliteKernel] = [
             self.world.kernel,
-            open_kernel(f"sqlite:///{path}", self.world.services),
+            self.world.process(),
         ]
         self.max_messages = self.random.choice([1, 3, 20, 500])
         for kernel in self.kernels:
@@ -71,9 +74,7 @@ class Simulation:
         try:
             for _ in range(self.actions):
                 _, move = self.random.choices(moves, weights)[0]
-                self.world.kernel = self.random.choice(self.kernels)
-                if self.world.watch is not None:
-                    self.world.watch.kernel = self.world.kernel
+                self.world.be(self.random.choice(self.kernels))
                 self._try(move)
             self._calm()
             self._replay()

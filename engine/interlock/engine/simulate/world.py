@@ -1,22 +1,30 @@
-"""A world for the kernel: simulated time and ids, scripted blocks, a real SQLite store."""
+"""A world for the kernel: simulated time and ids, scripted blocks, a store with a tape on it.
+
+The store is the real SQLite one, or plain dictionaries in its place (``store="cells"``).
+"""
 
 from __future__ import annotations
 
 import random
 from collections.abc import Callable, Mapping
-from typing import Any
+from functools import lru_cache
+from typing import Any, Literal, TypeAlias
 
 from interlock.analyzer.analysis import read_file
 from interlock.analyzer.model.nodes import Workflow
 from interlock.analyzer.source.text import SourceText
 from interlock.engine.definition import Stored, load_definition, make_definition
 from interlock.engine.evaluate import TemplateEvaluator
-from interlock.engine.kernel import SqliteKernel, open_kernel
+from interlock.engine.kernel import SqliteKernel
 from interlock.engine.ports import Failed, Json, Outcome, RunStatus, Services, Success, Task
 from interlock.engine.secrets import StoreCipher
-from interlock.engine.simulate.invariants import Watch
+from interlock.engine.simulate.invariants import WHOLE_EVERY, Watch
+from interlock.engine.simulate.memory import MemoryStore
+from interlock.engine.simulate.stored import TapedStore
+from interlock.engine.simulate.tape import Tape
 
 Script = Callable[[Task], Outcome]
+SimulatedStore: TypeAlias = TapedStore | MemoryStore
 
 
 class SimClock:
@@ -75,6 +83,11 @@ class SimBlocks:
 
 def define(text: str) -> dict[str, Stored]:
     """The definitions of a text by name, each with those that it starts as its closure."""
+    return dict(_define(text))
+
+
+@lru_cache(maxsize=64)
+def _define(text: str) -> dict[str, Stored]:
     workflows: dict[str, Workflow] = {}
     model = read_file(SourceText("simulated.workflow.yaml", text))
     if model.findings:
@@ -99,17 +112,20 @@ class World:
         secrets: tuple[str, ...] = (),
         watch: bool = True,
         memory: bool = False,
+        store: Literal["sqlite", "cells"] = "sqlite",
+        definitions: Mapping[str, Stored] | None = None,
+        whole_every: int = WHOLE_EVERY,
     ) -> None:
         self.clock = SimClock()
         self.ids = SimIds()
         self.scripts: dict[str, Script] = dict(scripts or {})
-        self.definitions = define(text) if text else {}
+        self.definitions = dict(definitions or {}) if definitions is not None else define(text) if text else {}
         self.cipher = StoreCipher(None, environment={}, secrets=secrets, temporary=True)
+        self.tape = Tape()
         self.watch: Watch | None = None
         self.log: list[Task] = []
-        self._url = "memory:" if memory else f"sqlite:///{path}"
         self.services = Services(
-            evaluator=TemplateEvaluator(),
+            evaluator=_evaluator(),
             blocks=SimBlocks(costs),
             clock=self.clock,
             ids=self.ids,
@@ -118,9 +134,18 @@ class World:
             synchronous=synchronous,  # type: ignore[arg-type]
             trace=self._traced if watch else None,
         )
-        self.kernel: SqliteKernel = open_kernel(self._url, self.services)
+        self._path = None if memory else path
+        self._rows = MemoryStore(self.tape) if store == "cells" else None
+        self.kernel: SqliteKernel = self.process()
         if watch:
-            self.watch = Watch(self.kernel)
+            self.watch = Watch(self.kernel, self.tape, whole_every)
+
+    def process(self) -> SqliteKernel:
+        """Another process at the same store."""
+        store: SimulatedStore
+        store = self._rows or TapedStore(self.tape, self._path, self.services.synchronous)
+        durable = self._path is not None or self._rows is not None
+        return SqliteKernel(store, self.services, durable=durable)  # type: ignore[arg-type]
 
     def _traced(self, point: str) -> None:
         if point == "after-commit" and self.watch is not None:
@@ -129,9 +154,13 @@ class World:
     def restart(self) -> None:
         """The process ends and another one opens the store."""
         self.kernel.close()
-        self.kernel = open_kernel(self._url, self.services)
+        self.be(self.process())
+
+    def be(self, kernel: SqliteKernel) -> None:
+        """What happens next happens in this process."""
+        self.kernel = kernel
         if self.watch is not None:
-            self.watch.kernel = self.kernel
+            self.watch.kernel = kernel
 
     # --- runs ---
 
@@ -202,6 +231,12 @@ class World:
         self.kernel.tick()
         self.clock.steady += self.services.lost_after + 1
         self.kernel.tick()
+
+
+@lru_cache(maxsize=1)
+def _evaluator() -> TemplateEvaluator:
+    """One for all worlds: what it keeps of an expression does not depend on them."""
+    return TemplateEvaluator()
 
 
 def failing(code: str = "block-failed", effect: str = "none", message: str = "it broke") -> Script:
