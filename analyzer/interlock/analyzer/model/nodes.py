@@ -399,7 +399,7 @@ class Workflow(msgspec.Struct, frozen=True, eq=False):
 
     ``broken`` says that a part of the document could not be parsed: what is missing may stand
     there; ``broken_ids`` are step ids seen in such parts.  ``inputs_open`` says that there may be
-    inputs that could not be read.
+    inputs that could not be read.  ``unread`` are inputs that are named in what was reported and left out.
     """
 
     span: Span
@@ -422,6 +422,7 @@ class Workflow(msgspec.Struct, frozen=True, eq=False):
     broken: bool = False
     broken_ids: tuple[str, ...] = ()
     inputs_open: bool = False
+    unread: tuple[str, ...] = ()
 
 
 def walk(steps: StepList | None) -> Iterator[Step]:

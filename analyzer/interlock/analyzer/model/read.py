@@ -22,7 +22,8 @@ class ReadStep(msgspec.Struct, frozen=True, eq=False):
     """What one step at the top gave: the same again as long as its node is the same.
 
     ``broken`` is whether the document was broken then, and ``torn`` whether a key of this step was among
-    what could not be read; ``bad_ids`` are the ids in it that are no names.
+    what could not be read; ``bad_ids`` are the ids in it that are no names, ``unread`` the inputs that are
+    named in what could not be used.
     """
 
     step: Step | None
@@ -30,6 +31,7 @@ class ReadStep(msgspec.Struct, frozen=True, eq=False):
     broken: bool
     torn: bool
     bad_ids: tuple[str, ...]
+    unread: tuple[str, ...]
 
     @property
     def settled(self) -> bool:
@@ -105,15 +107,17 @@ class _WorkflowReader(StepReader):
         torn = node.piece.base + len(node.piece.text) in self._torn_off
         known = self._memory.before.get(node)
         if known is None or known.broken != self.broken or known.torn != torn or not known.settled:
-            mark, ids = self.sink.mark(), len(self.bad_ids)
+            mark, ids, left = self.sink.mark(), len(self.bad_ids), len(self.unread)
             self._inside = True
             self.torn = torn
             step = super().step(node, via)
             self._inside = False
-            known = ReadStep(step, self.sink.since(mark), self.broken, torn, tuple(self.bad_ids[ids:]))
+            bad_ids, unread = tuple(self.bad_ids[ids:]), tuple(self.unread[left:])
+            known = ReadStep(step, self.sink.since(mark), self.broken, torn, bad_ids, unread)
         else:
             self.sink.extend(known.findings)
             self.bad_ids += known.bad_ids
+            self.unread += known.unread
         self._memory.now[node] = known
         return known.step
 
@@ -162,6 +166,7 @@ class _WorkflowReader(StepReader):
             bool(document.broken),
             (*document.broken_ids, *self.bad_ids),
             self.inputs_open or _torn(document, rows, "inputs"),
+            tuple(dict.fromkeys(self.unread)),
         )
 
     # -- inputs -----------------------------------------------------------------------------
@@ -289,6 +294,7 @@ class _WorkflowReader(StepReader):
         for name in list(inner.rows):
             if name not in RUN_CONCURRENCY.fields:
                 misplaced = inner.rows.pop(name)
+                self.leave(misplaced.value)
                 self.sink.add(
                     "IL302",
                     misplaced.key,

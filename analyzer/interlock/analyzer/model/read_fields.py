@@ -142,8 +142,9 @@ class FieldReader(ValueReader):
                 hint = f'Did you mean "{near}"?'
                 fix = Fix(f'Change it to "{near}"', (Edit(span, near),))
                 rows.rows[near] = Row(known.get(near) or kinds[near], span, value, via)
-            elif near is None:
-                rows.unknown = True
+            else:
+                self.leave(value)
+                rows.unknown |= near is None
             self.sink.add("IL103", span, f'"{shown}" is no field of {title}.', hint, fix=fix)
 
     def _advice(self, name: str, value: Node, title: str) -> str | None:
@@ -207,6 +208,7 @@ class FieldReader(ValueReader):
             if isinstance(row.field, f.KindRow) or not row.field.on or family in row.field.on:
                 continue
             del rows.rows[name]
+            self.leave(row.value)
             if not set(others).isdisjoint(row.field.on):
                 continue
             homes = sorted(FAMILY_TITLES[home] for home in row.field.on)

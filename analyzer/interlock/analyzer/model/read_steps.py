@@ -188,6 +188,7 @@ class StepReader(FieldReader):
         for row in kinds[1:]:
             assert isinstance(row.field, f.KindRow)
             del rows.rows[row.field.name]
+            self.leave(row.value)
             too_many.extend(row.field.families)
             self.sink.add(
                 "IL107",

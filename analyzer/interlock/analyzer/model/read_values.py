@@ -32,6 +32,7 @@ from interlock.analyzer.syntax.nodes import Alias, Mapping, Node, Scalar, Sequen
 from interlock.analyzer.syntax.resolve import MERGE_MESSAGE, pairs
 
 LARGEST = 2**63
+_INPUT = re.compile(r"\binputs\s*(?:\.\s*([A-Za-z_]\w*)|\[\s*[\"']([^\"'\]]+)[\"']\s*\])")
 _NO_TIME = re.compile(r"(?:0+[dhms]?)+\Z")
 
 
@@ -69,10 +70,20 @@ class Found:
 
 
 class ValueReader:
-    """Reads scalars and value trees, and reports what is wrong with them."""
+    """Reads scalars and value trees, and reports what is wrong with them.
+
+    ``unread`` are the inputs that are named in what could not be used: whoever wrote it reads them.
+    """
 
     def __init__(self, sink: Sink) -> None:
         self.sink = sink
+        self.unread: list[str] = []
+
+    def leave(self, node: Node) -> None:
+        """Something that was reported is not looked into; what it names counts as read."""
+        text = node.piece.text[node.start : node.end]
+        if "inputs" in text:
+            self.unread += (first or second for first, second in _INPUT.findall(text))
 
     # -- nodes ------------------------------------------------------------------------------
 
@@ -88,6 +99,7 @@ class ValueReader:
 
     def wrong(self, found: Found, title: str, wanted: str, code: str = "IL105", hint: str | None = None) -> None:
         node = found.node
+        self.leave(node)
         if code == "IL105" and isinstance(node, Scalar) and isinstance(node.data, str):
             if split(node.value).is_template:
                 self.sink.add(

@@ -194,7 +194,7 @@ def unused_inputs(unit: Unit, sink: Sink) -> None:
     workflow = unit.workflow
     if not workflow.inputs or workflow.broken:
         return
-    used: set[str] = set()
+    used = set(workflow.unread)
     for site in unit.sites:
         for use in unit.uses(site.expression):
             if use.path[0] == "inputs":
