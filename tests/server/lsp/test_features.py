@@ -436,6 +436,15 @@ def test_a_fix_is_offered_and_mends(shared: Client) -> None:
     assert applied(opened, fix) == WORKFLOW
 
 
+@pytest.mark.parametrize(
+    ("only", "kinds"),
+    [("quickfix", {"quickfix"}), ("source", {"source.fixAll.interlock"}), ("refactor.inline", set()), ("quick", set())],
+)
+def test_a_client_that_asks_for_a_kind_gets_that_kind(shared: Client, only: str, kinds: set[str]) -> None:
+    opened = Opened(shared, WORKFLOW.replace("block: log", "blok: log"))
+    assert {one["kind"] for one in actions(opened, "blok", only=[only])} == kinds
+
+
 def test_a_client_that_cannot_wait_gets_the_edit_at_once(client: Client) -> None:
     plain = {**CAPABILITIES, "textDocument": {**CAPABILITIES["textDocument"], "codeAction": {}}}
     client.initialize(capabilities=plain)

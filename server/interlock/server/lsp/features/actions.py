@@ -40,15 +40,16 @@ def answer(server: Server, params: lsp.CodeActionParams) -> list[lsp.CodeAction]
     actions = [*_of_diagnostics(server, view, here), *_of_place(server, view, start, here), *_of_file(view, found)]
     wanted = params.context.only
     if wanted is not None:
-        actions = [one for one in actions if any(_is(str(one.kind), str(_value(kind))) for kind in wanted)]
+        actions = [one for one in actions if any(_is(_word(one.kind), _word(kind)) for kind in wanted)]
     lazy = "edit" in (server.capability("text_document.code_action.resolve_support.properties") or ())
     if not lazy or not server.can("text_document.code_action.data_support"):
         actions = [_made(server, view, one) for one in actions]
     return [one for one in actions if one.edit is not None or one.data is not None]
 
 
-def _value(kind: object) -> object:
-    return getattr(kind, "value", kind)
+def _word(kind: object) -> str:
+    """A kind as the protocol writes it: ``str`` of a member of the enumeration is its Python name."""
+    return str(getattr(kind, "value", kind))
 
 
 def _is(kind: str, wanted: str) -> bool:
