@@ -144,3 +144,8 @@ def test_workflows_that_could_have_been_named() -> None:
 def test_a_free_name_for_a_reserved_one(word: str, free: str) -> None:
     one = the_one(f"workflow: w\nsteps:\n  - {{id: {word}, delay: 1s}}\n")
     assert (one.code, one.hint) == ("IL106", f'Write it as "{free}", here and where it is read.')
+
+
+def test_an_unknown_field_of_a_small_mapping_is_told_what_can_stand_there() -> None:
+    one = the_one("workflow: w\nsteps:\n  - {id: a, wait_for_approval: {message: go?}}\n")
+    assert (one.code, one.hint) == ("IL103", "What can stand here: result_key, match, correlation_key.")

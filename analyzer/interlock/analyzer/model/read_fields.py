@@ -84,6 +84,16 @@ _OTHER_WORDS = {
 }
 
 
+_GLANCE = 10
+"""No hint lists more fields than this."""
+
+
+def _fields_of(names: list[str], rows: Rows) -> str | None:
+    """What may be written instead, where that is a list to take in at a glance."""
+    free = [name for name in names if name not in rows.rows]
+    return f"What can stand here: {', '.join(free)}." if 0 < len(free) <= _GLANCE else None
+
+
 class FieldReader(ValueReader):
     """Reads mappings by the table, and fields by their type."""
 
@@ -137,7 +147,7 @@ class FieldReader(ValueReader):
             name = key.value
             shown = name if len(name) <= 60 else name[:57] + "…"
             near = nearest(name, names)
-            hint, fix = self._advice(name, value, title), None
+            hint, fix = self._advice(name, value, title) or _fields_of(names, rows), None
             if near is not None and near not in rows.rows:
                 hint = f'Did you mean "{near}"?'
                 fix = Fix(f'Change it to "{near}"', (Edit(span, near),))
