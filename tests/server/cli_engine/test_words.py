@@ -196,3 +196,17 @@ def test_the_loss_of_a_worker_is_said_once(capsys: pytest.CaptureFixture[str]) -
         lines.event(Event(number, "r", 1.0, "worker.lost", path, 1, {"worker": worker}))
     shown = capsys.readouterr().out.splitlines()
     assert [line.split("s  ")[1] for line in shown] == ["a worker was lost: w1", "a worker was lost: w2"]
+
+
+def test_a_refusal_is_json_for_a_program_and_words_for_a_person(inside: Any) -> None:
+    wrong = inside.write("w.workflow.yaml", "workflow: w\nsteps: [{id: d, dely: 3s}]\n")
+    for command in ("dispatch", "run"):
+        done = inside(command, wrong, "--json")
+        assert done.code == 2
+        assert done.json["error"]["code"] == "definition-refused"
+        (found,) = done.json["diagnostics"]
+        assert (found["code"], found["line"], found["file"]) == ("IL103", 2, "w.workflow.yaml")
+        assert '"dely" is no field of a step.' in done.err
+    unknown = inside("status", "nobody", "--json")
+    assert (unknown.code, unknown.json["error"]["code"]) == (2, "unknown-run")
+    assert unknown.err == f"interlock: {unknown.json['error']['message']} (unknown-run)\n"

@@ -69,7 +69,7 @@ export class Sessions implements vscode.Disposable {
     const dispatched = commands.dispatch(place, document.uri.fsPath, workflow.name, given.inputs, allowance);
     const ended = await this.desk.perform(place, dispatched);
     if (ended.code !== 0) {
-      this.output.appendLine(ended.stdout + ended.stderr);
+      this.output.appendLine(ended.stderr);
       this.output.show(true);
       throw new Refused(`"${workflow.name}" was refused: ${ended.stderr.trim().split("\n").at(-1) ?? ""}`);
     }
@@ -135,7 +135,7 @@ export class Sessions implements vscode.Disposable {
         const key = `${step.path} ${step.visit} ${step.state}`;
         if (put.has(key)) continue;
         put.add(key);
-        void this.questions.put({ place, run, workflow: progress.workflow }, step);
+        void this.questions.put({ place, run, workflow: progress.workflow }, step, () => progress.questions.includes(step));
       }
     });
     void stream.ended.then(() => {

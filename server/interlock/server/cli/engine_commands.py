@@ -122,24 +122,37 @@ def speaking(run: Callable[[Options], int]) -> Callable[[Options], int]:
         try:
             return run(options)
         except CallerError as error:
-            return refused(error)
+            return refused(error, as_json=getattr(options, "json", False))
         except RecursionError:
             raise UsageError("the input is nested too deeply") from None
 
     return guarded
 
 
-def refused(error: CallerError) -> int:
-    """Print a refusal: the diagnostics as `check` prints them, then one sentence; exit code 2."""
+def refused(error: CallerError, *, as_json: bool = False) -> int:
+    """Print a refusal: the diagnostics as `check` prints them, then one sentence; exit code 2.
+
+    A program reads one line of JSON, ``{"error": {"code", "message"}, "diagnostics": […]}``, from stdout; what
+    a person reads then goes to stderr.
+    """
     from interlock.engine.project import Refused
 
-    if isinstance(error, Refused) and error.diagnostics:
+    found = error.diagnostics if isinstance(error, Refused) else ()
+    if as_json:
+        from interlock.analyzer.report.json import as_json as diagnostic_json
+
+        told: dict[str, Any] = {"error": {"code": error.code, "message": error.message}}
+        if found:
+            told["diagnostics"] = [diagnostic_json(one) for one in found]
+        write_json_line(told)
+    if isinstance(error, Refused) and found:
         from interlock.analyzer.report.text import render_text
 
-        files = {one.file for one in error.diagnostics}
-        color = sys.stdout.isatty() and "NO_COLOR" not in os.environ
-        sys.stdout.write(render_text(error.diagnostics, error.sources, len(files), color=color))
-        sys.stdout.flush()
+        stream = sys.stderr if as_json else sys.stdout
+        files = {one.file for one in found}
+        color = stream.isatty() and "NO_COLOR" not in os.environ
+        stream.write(render_text(found, error.sources, len(files), color=color))
+        stream.flush()
         print("interlock: refused: the definition has errors, and nothing was stored.", file=sys.stderr)
         return 2
     print(f"interlock: {error.message} ({error.code})", file=sys.stderr)
@@ -160,12 +173,20 @@ def json_argument(text: str | None, what: str) -> Any:
         raise UsageError(f"{what}: {error}") from None
 
 
+MOST_BYTES = 64 * 1024 * 1024
+"""No file or standard input that a command reads may be larger; the engine's own limits are far below."""
+
+
 def read_data(path: str, what: str) -> bytes:
     try:
         if path == "-":
-            return sys.stdin.buffer.read()
-        with open(path, "rb") as file:
-            return file.read()
+            data = sys.stdin.buffer.read(MOST_BYTES + 1)
+        else:
+            with open(path, "rb") as file:
+                data = file.read(MOST_BYTES + 1)
+        if len(data) > MOST_BYTES:
+            raise UsageError(f'{what}: "{path}" is larger than 64 MiB')
+        return data
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise UsageError(f'{what}: "{path}" cannot be read: {reason}') from None
