@@ -26,7 +26,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
   const tree = new Runs(desk);
   const pages = new Pages(language);
   context.subscriptions.push(
-    log, output, keeper, language, graph, sessions, tree, pages.register(), statusBar(language, keeper),
+    log, output, keeper, language, graph, graph.register(), sessions, tree, pages.register(), statusBar(language, keeper),
     vscode.languages.registerCodeLensProvider({ language: LANGUAGE }, new Lenses(language)),
     ...registerActions({ desk, language, graph, questions, sessions, tree }),
     sessions.onDidChange(() => tree.refresh(300)),
@@ -59,7 +59,8 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
     if (document !== undefined) void sessions.start(document, typeof workflow === "string" ? workflow : undefined, line);
   });
   listen(context, keeper, language, search);
-  void begin(keeper, search);
+  void look(keeper);
+  void search();
 }
 
 /** The document of a command: the one named, else the active editor's. */
@@ -72,14 +73,16 @@ async function meant(uri: vscode.Uri | undefined): Promise<vscode.TextDocument |
 }
 
 function listen(context: vscode.ExtensionContext, keeper: Keeper, language: Language, search: () => Promise<void>): void {
-  const adoptAll = (): void => {
-    for (const document of vscode.workspace.textDocuments) void adopt(document, language);
+  const see = (document: vscode.TextDocument): void => {
+    if (document.languageId === LANGUAGE) keeper.want();
+    else void adopt(document, language);
   };
+  const adoptAll = (): void => vscode.workspace.textDocuments.forEach(see);
   context.subscriptions.push(
-    vscode.workspace.onDidOpenTextDocument((document) => void adopt(document, language)),
-    vscode.workspace.onDidSaveTextDocument((document) => void adopt(document, language)),
+    vscode.workspace.onDidOpenTextDocument(see),
+    vscode.workspace.onDidSaveTextDocument(see),
     language.onDidChange((state) => state === "on" && adoptAll()),
-    vscode.workspace.onDidGrantWorkspaceTrust(() => void begin(keeper, search)),
+    vscode.workspace.onDidGrantWorkspaceTrust(() => void search()),
     vscode.workspace.onDidChangeConfiguration((change) => {
       if (["path", "server", "trace"].some((name) => change.affectsConfiguration(`interlock.${name}`))) void search();
     }),
@@ -87,11 +90,8 @@ function listen(context: vscode.ExtensionContext, keeper: Keeper, language: Lang
   adoptAll();
 }
 
-/** Looks for the program and starts the server; where there is none, and workflows to check, offers one. */
-async function begin(keeper: Keeper, search: () => Promise<void>): Promise<void> {
-  await search();
-  if (keeper.program !== undefined) return;
-  const open = vscode.workspace.textDocuments.some((document) => document.languageId === LANGUAGE);
-  const inside = open || (await vscode.workspace.findFiles("{**/*.workflow.{yaml,yml},interlock.toml}", "**/node_modules/**", 1)).length > 0;
-  if (inside) await keeper.offer();
+/** Looks whether the workspace has workflows, also where none is open. */
+async function look(keeper: Keeper): Promise<void> {
+  const found = await vscode.workspace.findFiles("{**/*.workflow.{yaml,yml},interlock.toml}", "**/node_modules/**", 1);
+  if (found.length > 0) keeper.want();
 }

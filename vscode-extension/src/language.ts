@@ -82,6 +82,10 @@ export class Language implements vscode.Disposable {
         markdown: { isTrusted: false, supportHtml: false },
         middleware: {
           // The link that runs a workflow is the extension's own: it looks at trust and settings.
+          provideDiagnostics: async (document, previous, token, next) => linked(await next(document, previous, token)),
+          provideWorkspaceDiagnostics: (previous, token, report, next) =>
+            next(previous, token, (part) => report(part && { ...part, items: part.items.map(linked) })),
+          handleDiagnostics: (uri, rows, next) => next(uri, rows.map(withPage)),
           provideCodeLenses: async (document, token, next) =>
             (await next(document, token))?.filter((one) => one.command?.command !== "interlock.run"),
         },
@@ -126,6 +130,20 @@ export class Language implements vscode.Disposable {
   explain(rule: string): Promise<RulePage> {
     return this.#execute<RulePage>("interlock.explain", rule);
   }
+}
+
+/** A diagnostic whose link opens the page of its rule as a page, not as the text of one. */
+function withPage(row: vscode.Diagnostic): vscode.Diagnostic {
+  if (typeof row.code !== "object") return row;
+  const { value } = row.code;
+  row.code = { value, target: vscode.Uri.parse(`command:interlock.explainRule?${encodeURIComponent(JSON.stringify([String(value)]))}`) };
+  return row;
+}
+
+function linked<T>(report: T): T {
+  const { items } = (report ?? {}) as { items?: vscode.Diagnostic[] };
+  items?.forEach(withPage);
+  return report;
 }
 
 /** Shows places that the server has found, as it names them in a code lens. */

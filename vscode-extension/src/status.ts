@@ -28,6 +28,8 @@ export function statusBar(language: Language, keeper: Keeper): vscode.Disposable
   const update = (): void => {
     const { errors, warnings } = counted();
     const program = keeper.program;
+    if (!keeper.wanted) return item.hide(); // no workflows: nothing to say
+    item.show();
     const words = `${errors} error${errors === 1 ? "" : "s"}, ${warnings} warning${warnings === 1 ? "" : "s"} in this workspace`;
     const about = program === undefined ? "" : `\ninterlock ${program.version}, ${program.path}`;
     const show = (icon: string, text: string, tooltip: string, bad = false): void => {
@@ -43,7 +45,6 @@ export function statusBar(language: Language, keeper: Keeper): vscode.Disposable
     else show(warnings > 0 ? "info" : "check", warnings > 0 ? `Interlock ${warnings}` : "Interlock", words + about);
   };
   update();
-  item.show();
   return vscode.Disposable.from(item, language.onDidChange(update), keeper.onDidChange(update), vscode.languages.onDidChangeDiagnostics(update));
 }
 

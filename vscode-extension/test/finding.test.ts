@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { candidates, suitsInterlock, versionOf, type Surroundings } from "../src/program/finding.ts";
+import { broughtVersion, candidates, notMade, suitsInterlock, versionOf, type Surroundings } from "../src/program/finding.ts";
 
 const here = (files: string[], more: Partial<Surroundings> = {}): Surroundings => ({
   platform: "linux", setting: "", home: "/home/ada", folders: ["/w"], interpreter: undefined, path: "/usr/bin:/bin",
@@ -50,6 +50,17 @@ test("on Windows the program has its ending and its folders", () => {
 test("another program of the name is not taken for this one", () => {
   assert.equal(versionOf("interlock 0.1.0\n"), "0.1.0");
   assert.equal(versionOf("Interlock security suite 9\n"), undefined);
+});
+
+test("the wheel that came along tells its version by its name", () => {
+  assert.equal(broughtVersion("interlock-0.2.0rc1-py3-none-any.whl"), "0.2.0rc1");
+  assert.equal(broughtVersion("interlocking-0.2.0-py3-none-any.whl"), undefined);
+});
+
+test("why an environment could not be made is one sentence", () => {
+  assert.match(notMade("The virtual environment was not created successfully because ensurepip is not available.\n\nFailing command: python3 -m ensurepip\n") ?? "", /python3-venv/);
+  assert.equal(notMade("Looking…\nERROR: Could not find x\nERROR: No matching distribution found for x\nWARNING: y\n"), "No matching distribution found for x");
+  assert.equal(notMade("Killed\n"), undefined);
 });
 
 test("Python 3.11 and newer will do", () => {

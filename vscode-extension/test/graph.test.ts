@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { marksOf, nodeAt, nodesOf, stretches, toUnits, workflowAt, type Graph, type GraphLane, type GraphNode } from "../src/graph/model.ts";
+import { documentAround, marksOf, nodeAt, nodesOf, stretches, toUnits, workflowAt, type Graph, type GraphLane, type GraphNode } from "../src/graph/model.ts";
 import { draw, labelOf, svgText, type Shape } from "../webview/draw.ts";
-import { first, fit, LARGEST, reveal, SMALLEST, zoom } from "../webview/sight.ts";
+import { first, fit, kept, LARGEST, reveal, SMALLEST, zoom } from "../webview/sight.ts";
 import { mixed, pageStyle, styleWith } from "../webview/style.ts";
 
 const node = (path: string, offset: number, end: number, more: Partial<GraphNode> = {}): GraphNode => ({
@@ -36,9 +36,24 @@ test("findings are painted on their step, the worst one gives the colour", () =>
   const places = [{ path: "a", start: 0, end: 50 }, { path: "a/x", start: 10, end: 20 }];
   const marks = marksOf(places, [
     { start: 12, severity: "hint", message: "one" }, { start: 13, severity: "error", message: "two" },
-    { start: 14, severity: "warning", message: "three" }, { start: 90, severity: "error", message: "elsewhere" },
-  ]);
-  assert.deepEqual(marks, { "a/x": { severity: "error", messages: ["one", "two", "three"] } });
+    { start: 14, severity: "warning", message: "three" }, { start: 60, severity: "warning", message: "of the head" },
+    { start: 90, severity: "error", message: "of another workflow" },
+  ], { start: 0, end: 80 });
+  assert.deepEqual(marks, {
+    "a/x": { severity: "error", messages: ["one", "two", "three"] }, "": { severity: "warning", messages: ["of the head"] },
+  });
+});
+
+test("a workflow ends where the next document of the file begins", () => {
+  const text = "# a\nworkflow: a\n---\nworkflow: b\n--- # c\nworkflow: c\n---x\n";
+  const part = (line: number): string => {
+    const { start, end } = documentAround(text, line);
+    return text.slice(start, end);
+  };
+  assert.equal(part(2), "# a\nworkflow: a\n");
+  assert.equal(part(4), "---\nworkflow: b\n");
+  assert.equal(part(6), "--- # c\nworkflow: c\n---x\n");
+  assert.equal(documentAround("workflow: a", 1).end, 12);
 });
 
 test("the cursor chooses the workflow that it stands in", () => {
@@ -114,6 +129,13 @@ test("zooming keeps the point under the pointer, within limits", () => {
   assert.equal((50 - before.y) / before.scale, (50 - after.y) / after.scale);
   assert.equal(zoom(before, 1e9, { x: 0, y: 0 }).scale, LARGEST);
   assert.equal(zoom(before, 1e-9, { x: 0, y: 0 }).scale, SMALLEST);
+});
+
+test("a picture cannot be pushed out of the window", () => {
+  const [picture, window] = [{ width: 1000, height: 2000 }, { width: 400, height: 300 }];
+  assert.deepEqual(kept({ x: -10, y: 20, scale: 1 }, picture, window), { x: -10, y: 20, scale: 1 });
+  assert.deepEqual(kept({ x: -9999, y: -9999, scale: 0.5 }, picture, window), { x: -420, y: -920, scale: 0.5 });
+  assert.deepEqual(kept({ x: 9999, y: 9999, scale: 1 }, picture, window), { x: 320, y: 220, scale: 1 });
 });
 
 test("a step out of sight is brought into it, one in sight moves nothing", () => {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { hasModeline, suppressed } from "../src/comments.ts";
 import type { Asks } from "../src/runs/events.ts";
-import { asksOfPositions, groups, span, stepItems, type RunRow } from "../src/view/model.ts";
+import { asksOfPositions, groups, span, stepItems, storeFile, type RunRow } from "../src/view/model.ts";
 
 const run = (name: string, status: string, more: Partial<RunRow> = {}): RunRow => ({ run: name, workflow: `w-${name}`, status, dispatched_at: 100, ended_at: null, error: null, ...more });
 
@@ -53,6 +53,11 @@ test("the words of a status say what is asked", () => {
   const position = (waits_on: string | null, status = "signal") => ({ path: "p", visit: 1, status, waits_on, wakes_at: null });
   assert.deepEqual(asksOfPositions("waiting_for_signal", [position('the signal "approval"'), position('the signal "a", "b"'), position('the key "x"', "ticket"), position(null)]), [{ kind: "approval" }, { kind: "signal", names: ["a", "b"] }]);
   assert.deepEqual(asksOfPositions("held_for_review", []), [{ kind: "review", reason: "" }]);
+});
+
+test("a store is waited for where it lies in the folder of its workspace", () => {
+  assert.deepEqual(["sqlite:///.interlock/state.db", "sqlite:///a.db?x=1"].map(storeFile), [".interlock/state.db", "a.db"]);
+  for (const store of ["memory:", "", "postgresql://h/d", "sqlite:////abs.db", "sqlite:///../up.db", "sqlite:///C:/x.db"]) assert.equal(storeFile(store), undefined, store);
 });
 
 test("stretches of time are short", () => {

@@ -1,15 +1,15 @@
 /** The page of the graph: shows what the extension sends, and says what was clicked. */
 import type { Graph, GraphNode, Mark } from "../src/graph/model.ts";
-import { nodesOf } from "../src/graph/model.ts";
+import { HEAD, nodesOf } from "../src/graph/model.ts";
 import type { Painted } from "../src/runs/events.ts";
 import { draw, labelOf, shape, svgText, type Shape } from "./draw.ts";
-import { first, fit, reveal, zoom, type Sight } from "./sight.ts";
+import { first, fit, kept, reveal, zoom, type Sight } from "./sight.ts";
 import { colourNames, pageStyle, styleWith, variableOf } from "./style.ts";
 
 declare function acquireVsCodeApi(): { postMessage(message: unknown): void; getState(): unknown; setState(state: unknown): void };
 
 type Message =
-  | { type: "graph"; graph: Graph }
+  | { type: "graph"; graph: Graph; remembered: unknown }
   | { type: "marks"; marks: Record<string, Mark> }
   | { type: "states"; states: Record<string, Painted>; status: string }
   | { type: "cursor"; path: string | null; reveal: boolean }
@@ -50,7 +50,7 @@ function made(given: Shape): SVGElement {
 
 // -- showing ---------------------------------------------------------------------------------------
 
-function show(next: Graph): void {
+function show(next: Graph, remembered: unknown): void {
   const another = graph?.workflow !== next.workflow || graph.file !== next.file;
   const began = performance.now();
   graph = next;
@@ -61,20 +61,32 @@ function show(next: Graph): void {
   stage.setAttribute("aria-label", `Graph of ${next.workflow}, ${nodes.size} steps`);
   if (another) {
     moved = whole = false;
-    states = {};
-    status.textContent = "";
+    take({}, "");
   }
   paint();
   choose(current !== null && groups.has(current) ? current : null, false);
   if (another) look(first(next, room()));
   else if (!moved) look(whole ? fit(next, room()) : first(next, room()));
   problem.textContent = "";
-  vscode.setState({ workflow: next.workflow });
+  vscode.setState(remembered);
   stage.dataset["drawn"] = (performance.now() - began).toFixed(1);
 }
 
+const cornerOf = (node: GraphNode): { x: number; y: number } => ({ x: node.x + node.width - 2, y: node.y + 2 });
+
+/** Where the badge of what is wrong outside of all steps stands: before the title. */
+const BEFORE_TITLE = { x: 12, y: 27 };
+
 /** Puts findings and the run's states on the nodes. */
 function paint(): void {
+  for (const old of picture.querySelectorAll(":scope > .painted")) old.remove();
+  const head = marks[HEAD];
+  if (head !== undefined) {
+    const group = shape("g", { class: "painted head", role: "img", "aria-label": head.messages.join(", ") }, [
+      shape("title", {}, [], head.messages.join("\n")), ...badge(BEFORE_TITLE, head),
+    ]);
+    picture.append(made(group));
+  }
   for (const [path, group] of groups) {
     const node = nodes.get(path);
     if (node === undefined) continue;
@@ -85,7 +97,7 @@ function paint(): void {
     if (path === current) names.push("current");
     group.setAttribute("class", names.join(" "));
     for (const old of group.querySelectorAll(".painted")) old.remove();
-    if (mark !== undefined) group.append(...badge(node, mark).map(made));
+    if (mark !== undefined) group.append(...badge(cornerOf(node), mark).map(made));
     if (state !== undefined) group.append(made(stateText(node, state)));
     const said = [labelOf(node), ...(state ? [`${state.title} ${state.text}`.trim()] : []), ...(mark?.messages ?? [])];
     group.setAttribute("aria-label", said.join(", "));
@@ -94,8 +106,14 @@ function paint(): void {
   }
 }
 
-function badge(node: GraphNode, mark: Mark): Shape[] {
-  const [x, y] = [node.x + node.width - 2, node.y + 2];
+/** The states of a run, and a word on the whole of it. */
+function take(next: Record<string, Painted>, words: string): void {
+  states = next;
+  status.textContent = words;
+  element("clear").hidden = words === "";
+}
+
+function badge({ x, y }: { x: number; y: number }, mark: Mark): Shape[] {
   return [
     shape("circle", { class: `painted badge-${mark.severity}`, cx: x, cy: y, r: 8 }),
     shape("text", { class: "painted badge-text", x, y: y + 3.5 }, [], String(mark.messages.length)),
@@ -125,9 +143,9 @@ function room(): { width: number; height: number } {
 }
 
 function look(next: Sight): void {
-  sight = next;
-  picture.setAttribute("transform", `translate(${next.x} ${next.y}) scale(${next.scale})`);
-  element("zoom").textContent = `${Math.round(next.scale * 100)} %`;
+  sight = graph === undefined ? next : kept(next, graph, room());
+  picture.setAttribute("transform", `translate(${sight.x} ${sight.y}) scale(${sight.scale})`);
+  element("zoom").textContent = `${Math.round(sight.scale * 100)} %`;
 }
 
 // -- what the person does --------------------------------------------------------------------------
@@ -185,7 +203,7 @@ function listen(): void {
     { passive: false },
   );
   document.addEventListener("keydown", key);
-  for (const [id, action] of [["in", () => zoomBy(1.25)], ["out", () => zoomBy(0.8)], ["fit", fitAll], ["save", save]] as const)
+  for (const [id, action] of [["in", () => zoomBy(1.25)], ["out", () => zoomBy(0.8)], ["fit", fitAll], ["save", save], ["clear", clear]] as const)
     element(id).addEventListener("click", action);
   window.addEventListener("resize", () => {
     if (moved || graph === undefined) return;
@@ -222,12 +240,17 @@ function walkTo(place: number): void {
   groups.get(path)?.focus({ preventScroll: true });
 }
 
+function clear(): void {
+  vscode.postMessage({ type: "clear" });
+}
+
 /** Hands the picture over as a file of its own, with the colours that the theme has now. */
 function save(): void {
   if (graph === undefined) return;
   const theme = getComputedStyle(document.documentElement);
   const colour = (name: string): string => theme.getPropertyValue(variableOf(name)).trim() || "#888";
-  const shapes = draw(graph).map((one) => withState(one));
+  const head = marks[HEAD];
+  const shapes = [...draw(graph).map((one) => withState(one)), ...(head ? badge(BEFORE_TITLE, head) : [])];
   vscode.postMessage({
     type: "svg",
     text: svgText(shapes, graph.width, graph.height, styleWith(colour), colour(colourNames[0] ?? "page")),
@@ -241,7 +264,7 @@ function withState(given: Shape): Shape {
   const node = typeof path === "string" ? nodes.get(path) : undefined;
   if (group === undefined || node === undefined) return given;
   const [mark, state] = [marks[node.path], states[node.path]];
-  const more = [...(mark ? badge(node, mark) : []), ...(state ? [stateText(node, state)] : [])];
+  const more = [...(mark ? badge(cornerOf(node), mark) : []), ...(state ? [stateText(node, state)] : [])];
   const name = (group.getAttribute("class") ?? "").replace(" current", "");
   return shape("g", { ...given.attrs, class: name }, [...given.children, ...more]);
 }
@@ -251,13 +274,12 @@ function withState(given: Shape): Shape {
 window.addEventListener("message", ({ data }: MessageEvent<Message>) => {
   switch (data.type) {
     case "graph":
-      return show(data.graph);
+      return show(data.graph, data.remembered);
     case "marks":
       marks = data.marks;
       return paint();
     case "states":
-      states = data.states;
-      status.textContent = data.status;
+      take(data.states, data.status);
       return paint();
     case "cursor":
       return choose(data.path, data.reveal);

@@ -40,6 +40,12 @@ export function zoom(sight: Sight, factor: number, at: { x: number; y: number })
   return { scale, x: at.x - (at.x - sight.x) * grown, y: at.y - (at.y - sight.y) * grown };
 }
 
+/** The same, but with a part of the picture in the window: nobody should lose it. */
+export function kept(sight: Sight, picture: { width: number; height: number }, window: { width: number; height: number }, part = 80): Sight {
+  const along = (at: number, size: number, room: number): number => Math.min(room - part, Math.max(part - size * sight.scale, at));
+  return { ...sight, x: along(sight.x, picture.width, window.width), y: along(sight.y, picture.height, window.height) };
+}
+
 /** Moved just as far as is needed for a box to be seen; the same where it is seen already. */
 export function reveal(sight: Sight, box: Rectangle, window: { width: number; height: number }, margin = 24): Sight {
   const along = (at: number, start: number, size: number, room: number): number => {

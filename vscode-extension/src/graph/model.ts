@@ -120,17 +120,42 @@ export interface Mark {
 
 const RANK: Severity[] = ["error", "warning", "hint"];
 
-/** What is wrong at each node: at the innermost one that a finding stands in. */
-export function marksOf(places: readonly Stretch[], findings: readonly Finding[]): Record<string, Mark> {
+/** The name under which `marksOf` gives what is wrong in a workflow outside of its steps. */
+export const HEAD = "";
+
+/**
+ * What is wrong at each node: at the innermost one that a finding stands in. What stands outside of all steps
+ * but inside of the workflow's `bounds` is the head's.
+ */
+export function marksOf(places: readonly Stretch[], findings: readonly Finding[], bounds: Bounds): Record<string, Mark> {
   const found: Record<string, Mark> = {};
   for (const finding of findings) {
-    const path = nodeAt(places, finding.start);
+    const path = nodeAt(places, finding.start) ?? (bounds.start <= finding.start && finding.start < bounds.end ? HEAD : undefined);
     if (path === undefined) continue;
     const mark = (found[path] ??= { severity: finding.severity, messages: [] });
     mark.messages.push(finding.message);
     if (RANK.indexOf(finding.severity) < RANK.indexOf(mark.severity)) mark.severity = finding.severity;
   }
   return found;
+}
+
+export interface Bounds {
+  start: number;
+  end: number;
+}
+
+/** The document of a file of several that a line (from 1) stands in, in UTF-16 units. */
+export function documentAround(text: string, line: number): Bounds {
+  const bounds = { start: 0, end: text.length + 1 };
+  let at = 0;
+  for (const [place, row] of text.split("\n").entries()) {
+    if (/^---(\s|$)/.test(row)) {
+      if (place + 1 > line) return { ...bounds, end: at };
+      bounds.start = at;
+    }
+    at += row.length + 1;
+  }
+  return bounds;
 }
 
 /** Which of a file's workflows a place belongs to: the last that begins at or before its line. */

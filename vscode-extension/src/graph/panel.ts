@@ -4,7 +4,7 @@ import { LANGUAGE, type Language } from "../language.ts";
 import { painted, type Progress } from "../runs/events.ts";
 import type { WorkflowRow } from "../runs/inputs.ts";
 import { localRoots, page } from "../webview.ts";
-import { marksOf, nodeAt, stretches, workflowAt, type Finding, type Graph, type Severity, type Stretch } from "./model.ts";
+import { documentAround, marksOf, nodeAt, stretches, workflowAt, type Finding, type Graph, type Severity, type Stretch } from "./model.ts";
 
 const BODY = `
 <div id="bar" role="toolbar" aria-label="Graph">
@@ -13,6 +13,7 @@ const BODY = `
 <button id="fit" title="Show everything (0)">Fit</button>
 <span id="zoom"></span>
 <button id="save" title="Save as an SVG file">Export</button>
+<button id="clear" title="Take the run off the picture" hidden>Clear Run</button>
 <span id="status" role="status"></span>
 </div>
 <div id="problem" role="status"></div>
@@ -31,7 +32,14 @@ interface Shown {
 type Message =
   | { type: "ready" }
   | { type: "open"; path: string; keepFocus: boolean }
-  | { type: "svg"; text: string; name: string };
+  | { type: "svg"; text: string; name: string }
+  | { type: "clear" };
+
+/** What the page remembers when the window is closed. */
+interface Remembered {
+  uri: string;
+  workflow: string;
+}
 
 export class GraphPanel implements vscode.Disposable {
   #panel: vscode.WebviewPanel | undefined;
@@ -65,9 +73,29 @@ export class GraphPanel implements vscode.Disposable {
     vscode.Disposable.from(...this.#rest).dispose();
   }
 
+  /** Opens the graph again that was open when the window was closed. */
+  register(): vscode.Disposable {
+    return vscode.window.registerWebviewPanelSerializer("interlock.graph", {
+      deserializeWebviewPanel: async (panel, state: Remembered | undefined) => {
+        if (state === undefined || this.#panel !== undefined || !vscode.workspace.isTrusted) return panel.dispose();
+        try {
+          const document = await vscode.workspace.openTextDocument(vscode.Uri.parse(state.uri, true));
+          this.#begin(document, state.workflow);
+          this.#take(panel);
+        } catch {
+          panel.dispose(); // the file is gone
+        }
+      },
+    });
+  }
+
+  #begin(document: vscode.TextDocument, workflow: string | undefined): void {
+    this.#shown = { document, workflow, graph: undefined, version: -1, places: [] };
+  }
+
   /** Opens the graph of a workflow; without a name of the one at the cursor. */
   async show(document: vscode.TextDocument, workflow?: string): Promise<void> {
-    this.#shown = { document, workflow, graph: undefined, version: -1, places: [] };
+    this.#begin(document, workflow);
     if (this.#panel === undefined) this.#open();
     else this.#panel.reveal(undefined, true);
     await this.#draw();
@@ -85,11 +113,13 @@ export class GraphPanel implements vscode.Disposable {
   }
 
   #open(): void {
-    const panel = vscode.window.createWebviewPanel(
-      "interlock.graph", "Graph", { viewColumn: vscode.ViewColumn.Beside, preserveFocus: true },
-      { enableScripts: true, localResourceRoots: localRoots(this.extension), retainContextWhenHidden: true },
-    );
+    const where = { viewColumn: vscode.ViewColumn.Beside, preserveFocus: true };
+    this.#take(vscode.window.createWebviewPanel("interlock.graph", "Graph", where, { retainContextWhenHidden: true }));
+  }
+
+  #take(panel: vscode.WebviewPanel): void {
     this.#panel = panel;
+    panel.webview.options = { enableScripts: true, localResourceRoots: localRoots(this.extension) };
     this.#ready = false;
     panel.iconPath = vscode.Uri.joinPath(this.extension, "media", "file.svg");
     panel.webview.onDidReceiveMessage((message: Message) => this.#said(message));
@@ -112,12 +142,17 @@ export class GraphPanel implements vscode.Disposable {
       this.#sendAll();
     } else if (message.type === "open") void this.#goTo(message.path, message.keepFocus);
     else if (message.type === "svg") void this.#save(message.text, message.name);
+    else if (message.type === "clear") {
+      this.#runs.delete(this.#shown?.graph?.workflow ?? "");
+      this.#send({ type: "states", states: {}, status: "" });
+    }
   }
 
   #sendAll(): void {
-    const graph = this.#shown?.graph;
-    if (!this.#ready || graph === undefined) return;
-    this.#send({ type: "graph", graph });
+    const { graph, document } = this.#shown ?? {};
+    if (!this.#ready || graph === undefined || document === undefined) return;
+    const remembered: Remembered = { uri: document.uri.toString(), workflow: graph.workflow };
+    this.#send({ type: "graph", graph, remembered });
     this.#mark();
     this.#states();
     const editor = vscode.window.visibleTextEditors.find((one) => one.document === this.#shown?.document);
@@ -185,7 +220,7 @@ export class GraphPanel implements vscode.Disposable {
     const findings = rows.map((row): Finding => ({
       start: shown.document.offsetAt(row.range.start), severity: severityOf(row), message: row.message,
     }));
-    this.#send({ type: "marks", marks: marksOf(shown.places, findings) });
+    this.#send({ type: "marks", marks: marksOf(shown.places, findings, documentAround(shown.document.getText(), shown.graph.line)) });
   }
 
   #states(): void {
@@ -197,7 +232,7 @@ export class GraphPanel implements vscode.Disposable {
 
   #switched(editor: vscode.TextEditor): void {
     if (this.#panel === undefined || editor.document.languageId !== LANGUAGE || editor.document === this.#shown?.document) return;
-    this.#shown = { document: editor.document, workflow: undefined, graph: undefined, version: -1, places: [] };
+    this.#begin(editor.document, undefined);
     this.#soon(0);
   }
 

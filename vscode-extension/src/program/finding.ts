@@ -99,6 +99,17 @@ export function versionOf(output: string): string | undefined {
   return /^interlock (\d+\.\S+)\s*$/.exec(output)?.[1];
 }
 
+/** The version in the name of a wheel of Interlock. */
+export function broughtVersion(name: string): string | undefined {
+  return /^interlock-([^-]+)-.*\.whl$/.exec(name)?.[1];
+}
+
+/** What venv or pip say is the matter, as one sentence; undefined where they do not say it in a known way. */
+export function notMade(output: string): string | undefined {
+  if (/ensurepip is not available/.test(output)) return "this Python cannot make environments; install its package for venv (on Debian python3-venv), and try again.";
+  return [...output.matchAll(/^ERROR: (.+)$/gm)].at(-1)?.[1];
+}
+
 /** Whether `python --version` tells of one that Interlock runs on. */
 export function suitsInterlock(output: string): boolean {
   const found = /^Python (\d+)\.(\d+)/.exec(output);

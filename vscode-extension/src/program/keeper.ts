@@ -6,7 +6,7 @@ import * as fs from "node:fs";
 import * as os from "node:os";
 import * as path from "node:path";
 import * as vscode from "vscode";
-import { candidates, interpreters, programsOf, suitsInterlock, versionOf, type Found, type Origin } from "./finding.ts";
+import { broughtVersion, candidates, interpreters, notMade, programsOf, suitsInterlock, versionOf, type Found, type Origin } from "./finding.ts";
 import { complaint, perform } from "./process.ts";
 
 export interface Program {
@@ -25,6 +25,9 @@ const WHERE: Record<Origin, string> = {
 
 export class Keeper implements vscode.Disposable {
   #program: Program | undefined;
+  #looked = false;
+  #offered = false;
+  #wanted = false;
   readonly #changed = new vscode.EventEmitter<Program | undefined>();
   readonly onDidChange = this.#changed.event;
 
@@ -41,13 +44,29 @@ export class Keeper implements vscode.Disposable {
     return this.#program;
   }
 
+  /** Whether there are workflows here at all. */
+  get wanted(): boolean {
+    return this.#wanted;
+  }
+
+  /** Says that there are workflows here: where no program is found, one is offered, once. */
+  want(): void {
+    if (!this.#wanted) {
+      this.#wanted = true;
+      this.#changed.fire(this.#program);
+    }
+    void this.#offer();
+  }
+
   /** Looks for the program anew. */
   async find(): Promise<Program | undefined> {
     const found = await this.#first();
     this.#program = found;
+    this.#looked = true;
     await vscode.commands.executeCommand("setContext", "interlock.found", found !== undefined);
     if (found !== undefined) this.log.appendLine(`interlock ${found.version}, found ${WHERE[found.origin]}: ${found.path}`);
     this.#changed.fire(found);
+    void this.#offer();
     return found;
   }
 
@@ -101,14 +120,34 @@ export class Keeper implements vscode.Disposable {
     return path.join(this.context.globalStorageUri.fsPath, "environment");
   }
 
-  /** Says that there is no program, and offers to make an environment with it. */
-  async offer(): Promise<void> {
-    if (!vscode.workspace.isTrusted) return;
-    const [make, choose, show] = ["Make an Environment", "Choose a Program…", "Show Log"];
-    const answer = await vscode.window.showWarningMessage(
-      "The program \"interlock\" was not found, so workflows are not checked. An environment with it can be made for you.",
-      make, choose, show,
-    );
+  /** The wheel that came with the extension, and its version; undefined in a copy that was built without it. */
+  #brought(): { wheel: string; version: string } | undefined {
+    const folder = path.join(this.context.extensionPath, "dist", "program");
+    for (const name of fs.existsSync(folder) ? fs.readdirSync(folder) : []) {
+      const version = broughtVersion(name);
+      if (version !== undefined) return { wheel: path.join(folder, name), version };
+    }
+    return undefined;
+  }
+
+  get #package(): string {
+    return vscode.workspace.getConfiguration("interlock").get<string>("package", "").trim();
+  }
+
+  /** Where there are workflows and no program, or an outdated one of our own, offers to make an environment. */
+  async #offer(): Promise<void> {
+    if (!vscode.workspace.isTrusted || !this.#wanted || !this.#looked || this.#offered) return;
+    const brought = this.#package === "" ? this.#brought()?.version : undefined;
+    const old = this.#program?.origin === "own" && brought !== undefined && this.#program.version !== brought;
+    if (this.#program !== undefined && !old) return;
+    this.#offered = true;
+    const [make, choose, show] = [old ? "Renew the Environment" : "Make an Environment", "Choose a Program…", "Show Log"];
+    const answer = old
+      ? await vscode.window.showInformationMessage(`The environment of this extension has interlock ${this.#program?.version}; the extension now brings ${brought}.`, make)
+      : await vscode.window.showWarningMessage(
+        "The program \"interlock\" was not found, so workflows are not checked. An environment with it can be made for you.",
+        make, choose, show,
+      );
     if (answer === make) await this.install();
     if (answer === show) this.log.show();
     if (answer === choose) await vscode.commands.executeCommand("workbench.action.openSettings", "interlock.path");
@@ -143,7 +182,8 @@ export class Keeper implements vscode.Disposable {
     if (python === undefined) return "Python 3.11 or newer was not found on the PATH; install it, and try again.";
     await fs.promises.mkdir(path.dirname(this.#own), { recursive: true });
     const made = programsOf(this.#own, process.platform);
-    const wanted = vscode.workspace.getConfiguration("interlock").get<string>("package", "interlock");
+    const wanted = this.#package || this.#brought()?.wheel;
+    if (wanted === undefined) return "this copy of the extension brings no program; set interlock.package to what pip should install.";
     const steps: [string, string, string[]][] = [
       ["making the environment", python.command, [...python.args, "-m", "venv", "--clear", this.#own]],
       ["installing interlock", path.join(made, "python"), ["-m", "pip", "install", "--disable-pip-version-check", "--no-input", "--", wanted]],
@@ -153,7 +193,7 @@ export class Keeper implements vscode.Disposable {
       this.log.appendLine(`${what}: ${program} ${args.join(" ")}`);
       const ended = await perform(program, { args }, { cwd: this.context.globalStorageUri.fsPath });
       this.log.appendLine(ended.stdout + ended.stderr);
-      if (ended.code !== 0) return `${what} failed: ${complaint(ended)}`;
+      if (ended.code !== 0) return `${what} failed: ${notMade(ended.stdout + ended.stderr) ?? complaint(ended)}`;
     }
     report("trying it");
     const program = path.join(made, process.platform === "win32" ? "interlock.exe" : "interlock");

@@ -14,30 +14,37 @@ export interface Asked {
 export class Questions {
   constructor(private readonly desk: Desk) {}
 
-  /** Puts the question of a step that waits. */
-  async put(asked: Asked, step: StepProgress): Promise<void> {
+  /**
+   * Puts the question of a step that waits. A notification stays until it is closed, so an answer counts only
+   * while the step still waits: a signal to a later wait is not what was asked.
+   */
+  async put(asked: Asked, step: StepProgress, open: () => boolean): Promise<void> {
     const where = `${asked.workflow}, ${step.path}`;
+    const still = (answer: string | undefined): boolean => {
+      if (answer === undefined) return false;
+      if (!open()) void vscode.window.showInformationMessage(`${where} does not wait any more; nothing was sent.`);
+      return open();
+    };
     switch (step.asks?.kind) {
       case "decision": {
         const answer = await vscode.window.showInformationMessage(`${where} waits for your decision.`, "Approve", "Reject");
-        if (answer === "Approve") await this.approve(asked);
-        if (answer === "Reject") await this.reject(asked);
+        if (still(answer)) await (answer === "Approve" ? this.approve(asked) : this.reject(asked));
         return;
       }
       case "approval": {
         const answer = await vscode.window.showInformationMessage(`${where} waits for your approval.`, "Approve");
-        if (answer !== undefined) await this.approve(asked);
+        if (still(answer)) await this.approve(asked);
         return;
       }
       case "review": {
         const answer = await vscode.window.showWarningMessage(`${where} is held for review: ${step.asks.reason}`, "Settle Review…");
-        if (answer !== undefined) await this.review(asked, step.path);
+        if (still(answer)) await this.review(asked, step.path);
         return;
       }
       case "signal": {
         const { names } = step.asks;
         const answer = await vscode.window.showInformationMessage(`${where} waits for ${names.map((one) => `"${one}"`).join(", ")}.`, "Send Signal…");
-        if (answer !== undefined) await this.signal(asked, names);
+        if (still(answer)) await this.signal(asked, names);
       }
     }
   }

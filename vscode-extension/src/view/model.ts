@@ -182,6 +182,12 @@ export function asksOfPositions(status: string, positions: readonly PositionRow[
   return found;
 }
 
+/** The file of a store inside of the folder that it counts from; undefined where it lies elsewhere. */
+export function storeFile(store: string): string | undefined {
+  const path = /^sqlite:\/\/\/([^?]+)/.exec(store)?.[1];
+  return path === undefined || /^([/\\]|[A-Za-z]:)|(^|[/\\])\.\.([/\\]|$)/.test(path) ? undefined : path;
+}
+
 /** A stretch of time in the words of the language. */
 export function span(seconds: number): string {
   const whole = Math.max(0, Math.round(seconds));

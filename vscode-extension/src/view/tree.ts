@@ -5,7 +5,7 @@ import type { Place } from "../program/commandline.ts";
 import type { Stream } from "../program/process.ts";
 import { placeOf, say, type Desk } from "../runs/desk.ts";
 import { parseEvent, parseEvents, Progress, type Asks } from "../runs/events.ts";
-import { asksOfPositions, groups, stepItems, type Item, type LeaseRow, type PositionRow, type QueueRow, type RunRow } from "./model.ts";
+import { asksOfPositions, groups, stepItems, storeFile, type Item, type LeaseRow, type PositionRow, type QueueRow, type RunRow } from "./model.ts";
 
 export interface Line extends Item {
   place: Place;
@@ -23,21 +23,43 @@ export class Runs implements vscode.TreeDataProvider<Line>, vscode.Disposable {
   readonly #rest: vscode.Disposable[] = [];
   readonly #following = new Map<string, Stream>();
   #timer: NodeJS.Timeout | undefined;
+  #reading = false;
+  #again = false;
+  #stores: vscode.Disposable[] = [];
 
   constructor(private readonly desk: Desk) {
     this.#view = vscode.window.createTreeView("interlock.runs", { treeDataProvider: this, showCollapseAll: true });
     this.#rest.push(this.#view, this.#view.onDidChangeVisibility(() => (this.#view.visible ? this.refresh() : this.#unfollow())));
+    this.#rest.push(
+      vscode.workspace.onDidChangeWorkspaceFolders(() => this.#await()),
+      vscode.workspace.onDidChangeConfiguration((change) => change.affectsConfiguration("interlock") && this.#await()),
+    );
+    this.#await();
   }
 
   dispose(): void {
     clearTimeout(this.#timer);
     this.#unfollow();
-    vscode.Disposable.from(...this.#rest, this.#changed).dispose();
+    vscode.Disposable.from(...this.#rest, ...this.#stores, this.#changed).dispose();
+  }
+
+  /** Waits for stores that are not there yet; those that are there tell by their events. */
+  #await(): void {
+    vscode.Disposable.from(...this.#stores).dispose();
+    this.#stores = (vscode.workspace.workspaceFolders ?? []).flatMap((folder) => {
+      const file = storeFile(placeOf(folder.uri)?.store ?? "");
+      if (file === undefined) return [];
+      const watcher = vscode.workspace.createFileSystemWatcher(new vscode.RelativePattern(folder, file), false, true, false);
+      return [watcher, watcher.onDidCreate(() => this.refresh(PAUSE)), watcher.onDidDelete(() => this.refresh(PAUSE))];
+    });
+    this.#unfollow(); // of stores that the settings do not name any more
+    this.refresh();
   }
 
   /** Reads everything again, soon; what comes close together is one reading. */
   refresh(pause = 0): void {
-    if (this.#timer !== undefined) return;
+    if (this.#reading) this.#again = true; // a reading takes several programs: one after the other
+    if (this.#timer !== undefined || this.#reading) return;
     this.#timer = setTimeout(() => {
       this.#timer = undefined;
       if (this.#view.visible) this.#changed.fire();
@@ -65,12 +87,23 @@ export class Runs implements vscode.TreeDataProvider<Line>, vscode.Disposable {
   async getChildren(line?: Line): Promise<Line[]> {
     if (!this.desk.ready) return [];
     try {
-      if (line === undefined) return await this.#top();
+      if (line === undefined) return await this.#read();
       if (line.children !== undefined) return line.children.map((one) => ({ ...one, place: line.place }));
       return line.lazy && line.run !== undefined ? await this.#steps(line.place, line.run, line.workflow ?? "") : [];
     } catch (error) {
       say(error);
       return [];
+    }
+  }
+
+  async #read(): Promise<Line[]> {
+    this.#reading = true;
+    this.#again = false;
+    try {
+      return await this.#top();
+    } finally {
+      this.#reading = false;
+      if (this.#again) this.refresh(PAUSE);
     }
   }
 
