@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
 import sys
 import time
 from collections.abc import Callable
@@ -15,7 +16,7 @@ import msgspec
 import pytest
 
 from interlock.analyzer.language.blocks import BUILT_IN, load_manifest
-from interlock.engine.blocks import BlockFailed, Context, Registry, block
+from interlock.engine.blocks import BlockFailed, Context, Registry, block, descendants
 from interlock.engine.blocks.builtin import BUILT_IN_BLOCKS
 from interlock.engine.blocks.running import arguments
 from interlock.engine.ports import Failed, Json, Outcome, Success
@@ -174,6 +175,55 @@ def test_the_whole_process_group_ends(run: Run, tmp_path: Path, ending: str) -> 
     if isinstance(outcome, Failed):
         assert failure(outcome) == ("timeout", "unknown")
     assert gone(note)
+
+
+LEFT = "sh -c 'echo $$ > {note}; echo left behind; exec sleep 600'"
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="elsewhere only the process group is found")
+@pytest.mark.parametrize(
+    "detached",
+    [
+        pytest.param(f"setsid {LEFT} &", id="in a session of its own"),
+        pytest.param(f"(setsid {LEFT} &) &", id="started by what has ended"),
+        pytest.param(f"setsid {LEFT} >/dev/null 2>&1 </dev/null &", id="without the pipes"),
+        pytest.param(f"env -i setsid {LEFT} &", id="without the environment"),
+    ],
+)
+def test_what_has_detached_itself_ends_with_the_command(run: Run, tmp_path: Path, detached: str) -> None:
+    note = tmp_path / "pid"
+    command = f"{detached.format(note=note)} while ! test -s {note}; do sleep 0.01; done; echo seen"
+    written = result(run("shell", {"command": command}, timeout=60.0))["stdout"].splitlines()
+    assert sorted(written) == sorted({"seen"} | ({"left behind"} if "/dev/null" not in detached else set()))
+    assert gone(note)
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="elsewhere only the process group is found")
+@pytest.mark.parametrize("how", ["setsid", "env -i setsid"])
+def test_what_has_detached_itself_ends_at_a_time_out(run: Run, tmp_path: Path, how: str) -> None:
+    note = tmp_path / "pid"
+    outcome = run("shell", {"command": f"{how} {LEFT.format(note=note)} & sleep 600"}, timeout=1.5)
+    assert failure(outcome) == ("timeout", "unknown")
+    assert gone(note)
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="elsewhere only the process group is found")
+def test_a_process_that_cannot_be_found_does_not_hold_up_the_step(run: Run, tmp_path: Path) -> None:
+    note = tmp_path / "pid"
+    hidden = f"env -i setsid {LEFT.format(note=note)} >/dev/null 2>&1 </dev/null &"
+    command = f"{hidden} while ! test -s {note}; do sleep 0.01; done; echo seen"
+    assert result(run("shell", {"command": command}, timeout=60.0))["stdout"] == "seen\n"
+    os.kill(int(note.read_text()), signal.SIGKILL)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="process groups")
+def test_a_pipe_that_stays_open_is_not_waited_for(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As where what was left behind cannot be found."""
+    monkeypatch.setattr(descendants, "_processes", lambda: iter(()))
+    note = tmp_path / "pid"
+    command = f"setsid {LEFT.format(note=note)} & while ! test -s {note}; do sleep 0.01; done; echo seen"
+    assert "seen" in result(run("shell", {"command": command}, timeout=60.0))["stdout"]
+    os.kill(int(note.read_text()), signal.SIGKILL)
 
 
 def test_shell_and_python_need_permission() -> None:

@@ -437,14 +437,15 @@ def alive(note: Path) -> bool:
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks into /proc")
-@pytest.mark.parametrize("by", ["shell", "python"])
+@pytest.mark.parametrize("by", ["shell", "detached", "python"])
 def test_what_a_killed_worker_had_started_ends_with_it(tmp_path: Path, by: str) -> None:
     note = tmp_path / "note"
     (tmp_path / "spawning.py").write_text(SPAWNING)
-    if by == "shell":
-        params = f"{{command: 'sleep 600 & echo $! > {note}; wait'}}"
-    else:
+    if by == "python":
         params = f"{{call: 'spawning:spawn', args: {{path: '{note}'}}}}"
+    else:
+        how = "setsid " if by == "detached" else ""
+        by, params = "shell", f"{{command: '{how}sleep 600 & echo $! > {note}; wait'}}"
     made = engine(tmp_path, f"workflow: w\nsteps: [{{id: a, block: {by}, params: {params}}}]\n", allow=[by])
     with made:
         made.dispatch("w")

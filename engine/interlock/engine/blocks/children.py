@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 
 from interlock.engine.blocks.context import BlockFailed, Context
+from interlock.engine.blocks.descendants import MARK, new_mark
 from interlock.engine.blocks.guard import Guard
 from interlock.engine.blocks.process import end_group, environment, finish
 from interlock.engine.ports import Json
@@ -38,8 +39,9 @@ class Call(msgspec.Struct, frozen=True):
 class _Child:
     """One process and the pipes to it."""
 
-    def __init__(self, process: asyncio.subprocess.Process, guard: Guard | None) -> None:
+    def __init__(self, process: asyncio.subprocess.Process, guard: Guard | None, mark: str) -> None:
         self.process = process
+        self._mark = mark
         self._guard = guard
         if guard is not None:
             guard.enrolled(process.pid)
@@ -78,7 +80,7 @@ class _Child:
             self._guard.remove(self.process.pid)
         self._drain.cancel()
         await asyncio.gather(self._drain, return_exceptions=True)
-        await finish(self.process)
+        await finish(self.process, self._mark)
 
 
 class Children:
@@ -119,6 +121,8 @@ class Children:
         return _read_answer(answer, context)
 
     async def _start(self) -> _Child:
+        mark = new_mark(self._guard.mark if self._guard is not None else "")
+        variables = {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path), MARK: mark}
         process = await asyncio.create_subprocess_exec(
             sys.executable,
             "-m",
@@ -126,11 +130,11 @@ class Children:
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
-            env=environment(self._hidden) | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
+            env=environment(self._hidden) | variables,
             start_new_session=True,
             preexec_fn=self._guard.enrolment() if self._guard is not None else None,
         )
-        return _Child(process, self._guard)
+        return _Child(process, self._guard, mark)
 
     async def close(self) -> None:
         """End every child."""

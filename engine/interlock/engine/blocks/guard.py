@@ -2,7 +2,8 @@
 
 A worker that is killed cannot end the commands that it has started.  A small shell process beside it
 can: it reads the groups from a pipe, and when the pipe ends because the worker is gone, it kills what is
-left.  It is started before the first group, and needs nothing but a POSIX shell.
+left, and on Linux what carries the worker's mark outside of the groups (``descendants``).  It is started
+before the first group, and needs nothing but a POSIX shell.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ import contextlib
 import os
 import subprocess
 from collections.abc import Callable
+
+from interlock.engine.blocks.descendants import MARK, new_mark
 
 _WATCH = """
 live=' '
@@ -21,6 +24,15 @@ while read -r what group; do
     esac
 done
 for group in $live; do kill -9 "-$group"; done
+[ "$live" = ' ' ] && exit
+for pass in 1 2 3; do
+    found=$(grep -l "$1" /proc/[0-9]*/environ)
+    [ -n "$found" ] || break
+    for file in $found; do
+        pid=${file#/proc/}
+        kill -9 "${pid%/environ}"
+    done
+done
 """
 
 
@@ -28,6 +40,8 @@ class Guard:
     """The watcher of one worker."""
 
     def __init__(self) -> None:
+        self.mark = new_mark()
+        """What the marks of this worker's commands begin with."""
         self._process: subprocess.Popen[bytes] | None = None
         self._groups: set[int] = set()
 
@@ -90,7 +104,7 @@ class Guard:
         # A session of its own: what stops the worker at the terminal must not stop the watcher first.
         with contextlib.suppress(OSError):
             self._process = subprocess.Popen(
-                ["/bin/sh", "-c", _WATCH],
+                ["/bin/sh", "-c", _WATCH, "sh", f"{MARK}={self.mark}-"],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
