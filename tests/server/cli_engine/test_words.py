@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import time
+from datetime import datetime
 from typing import Any
 
 import pytest
@@ -210,3 +211,12 @@ def test_a_refusal_is_json_for_a_program_and_words_for_a_person(inside: Any) -> 
     unknown = inside("status", "nobody", "--json")
     assert (unknown.code, unknown.json["error"]["code"]) == (2, "unknown-run")
     assert unknown.err == f"interlock: {unknown.json['error']['message']} (unknown-run)\n"
+
+
+def test_events_tell_a_person_the_time_of_day(inside: Any) -> None:
+    run = dispatch(inside, "workflow: w\nsteps: [{id: d, delay: 1h}]\n")
+    told = inside("events", run).out
+    (opened,) = [line for line in told.splitlines() if "wait.opened" in line]
+    (event,) = [json.loads(line) for line in inside("events", run, "--json").out.splitlines() if "wait.opened" in line]
+    moment = datetime.fromtimestamp(event["data"]["until"]).strftime("%Y-%m-%d %H:%M:%S")
+    assert opened.endswith(f"until={moment}")

@@ -9,6 +9,9 @@ from datetime import datetime
 from interlock.engine.ports import Event
 from interlock.server.cli import engine_commands as common
 
+_MOMENTS = ("until", "at")
+"""What events tell as seconds since 1970, and a person reads as a time."""
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run_id", metavar="RUN", nargs="?", help="one run (default: all)")
@@ -45,5 +48,11 @@ def show(event: Event, as_json: bool, *, one_run: bool) -> None:
     who = "" if one_run else f"{event.run}  "
     path = f"  {event.path}" if event.path else ""
     visit = f" (visit {event.visit})" if event.visit is not None and event.visit > 1 else ""
-    data = "  " + "  ".join(f"{name}={common.short(value)}" for name, value in event.data.items()) if event.data else ""
+    data = "".join(f"  {name}={_shown(name, value)}" for name, value in event.data.items())
     print(f"{event.seq:>6}  {at}  {who}{event.kind}{path}{visit}{data}", flush=True)
+
+
+def _shown(name: str, value: object) -> str:
+    if name in _MOMENTS and isinstance(value, float):
+        return common.when(value)
+    return common.short(value)
