@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
 JOBS ?= 2
 
-.PHONY: demo test test-vscode lint format docs bench bench-engine clean test-editors campaign-agreement
+.PHONY: demo test test-vscode lint format docs bench bench-engine clean test-editors campaign-agreement crash
 
 $(STAMP): pyproject.toml
 	@test -n "$(PYTHON)" || { echo "Interlock needs Python 3.11 or newer, and none was found." >&2; exit 2; }
@@ -64,6 +64,11 @@ bench-engine: $(STAMP)
 campaign-agreement: $(STAMP)
 	$(BIN)/python tests/agreement/campaign.py --count $(or $(N),200000) --seed $(or $(SEED),100000) \
 		--share $(or $(SHARE),0.05) --jobs $(JOBS)
+
+# Processes killed with SIGKILL, N of them, on stores from SEED on; losses of power beside them.  A fault is
+# printed with the command that plays its round again.
+crash: $(STAMP)
+	$(BIN)/python tests/crash/campaign.py --kills $(or $(N),300) --seed $(or $(SEED),0)
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
