@@ -112,6 +112,15 @@ def found(text: str) -> list[tuple[str, str]]:
         ("inputs.?name.or('a')", "IL206", "'a'", None),
         ("inputs.?name.optFlatMap(n, n)", "IL206", "n", None),
         ("timestamp('2020-01-01T00:00:00Z') + 1", "IL206", "timestamp('2020-01-01T00:00:00Z') + 1", None),
+        ("inputs.count == '3'", "IL206", "inputs.count == '3'", None),
+        ("inputs.name != 3", "IL206", "inputs.name != 3", None),
+        ("inputs.flag == 'true'", "IL206", "inputs.flag == 'true'", None),
+        ("inputs.name == inputs.count", "IL206", "inputs.name == inputs.count", None),
+        ("inputs.?name == 'a'", "IL206", "inputs.?name == 'a'", None),
+        ("inputs.count in ['1', '2']", "IL206", "inputs.count in ['1', '2']", None),
+        ("1 in inputs.name.split(',')", "IL206", "1 in inputs.name.split(',')", None),
+        ("type(inputs.any) == 'string'", "IL206", "type(inputs.any) == 'string'", None),
+        ("!!inputs.name == true", "IL206", "!!inputs.name == true", None),
         ("inputs.tone == 'plian'", "IL215", "'plian'", "inputs.tone == 'plain'"),
         ('"failde" != branch.status', "IL215", '"failde"', '"failed" != branch.status'),
         ("inputs.tone in ['formal', 'loud']", "IL215", "'loud'", None),
@@ -141,7 +150,14 @@ def test_one_mistake_gives_one_problem(text: str, code: str, span: str, fixed: s
         "branch.output.x + 1",
         "branch.output != null && branch.output.x > 1",
         "inputs.count < inputs.rate",
-        "inputs.count == 'a'",
+        "inputs.count == inputs.rate",
+        "inputs.count == 1.5",
+        "inputs.any == 'a'",
+        "inputs.count in [1, 'a']",
+        "inputs.count in [1.0, 2.0]",
+        "fetch.json.code == 'a' || fetch.json.code == 1",
+        "fetch.headers == {}",
+        "(inputs.flag ? 'a' : null) == null",
         "inputs.name == null",
         "branch.status == null",
         "'a' in fetch.headers",
@@ -162,7 +178,6 @@ def test_one_mistake_gives_one_problem(text: str, code: str, span: str, fixed: s
         "{'a': {'b': [1]}}.a.b[0] + 1",
         "{1: 'a'}[1] + 'b'",
         "[1, 'a'].map(x, x + 1)",
-        "!!inputs.name == true",
     ],
 )
 def test_silence(text: str) -> None:
@@ -220,3 +235,38 @@ def test_a_macro_variable_hides_a_name() -> None:
 def test_a_list_of_very_many_strings_is_a_list_of_strings() -> None:
     text = "[" + ", ".join(f"'{n}'" for n in range(5000)) + "]"
     assert checked(text).type == t.List(t.STRING)
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "hint"),
+    [
+        (
+            "fetch.status == '200'",
+            "an integer is never equal to a string, so this is always false",
+            "write 200 without quotes",
+        ),
+        (
+            "3 != inputs.name",
+            "an integer is never equal to a string, so this is always true",
+            "write it as a string: '3'",
+        ),
+        (
+            "inputs.flag == 'true'",
+            "a boolean is never equal to a string, so this is always false",
+            "write true without quotes",
+        ),
+        (
+            "fetch.status in ['200']",
+            "an integer is never in a list of strings, so this is always false",
+            "write 200 without quotes",
+        ),
+        (
+            "inputs.?name == 'a'",
+            "an optional value (a string) is never equal to a string, so this is always false",
+            "take the value out with orValue() first",
+        ),
+    ],
+)
+def test_a_comparison_of_unlike_types_says_what_it_gives_and_what_to_write(text: str, message: str, hint: str) -> None:
+    (problem,) = checked(text).problems
+    assert (problem.message, problem.hint) == (message, hint)

@@ -59,7 +59,7 @@ steps:
 
 @pytest.mark.parametrize("word", ["list", "get-it", "inputs", "end", "_mine", "1st"])
 def test_what_refers_to_a_badly_named_step_is_no_second_mistake(word: str) -> None:
-    reader = "{" + word + ".json}" if word != "1st" else "plain"
+    reader = "{" + word + ".json}" if word != "1st" else "{run.attempt}"
     text = f"""\
 workflow: w
 budget: {{max_transitions: 9}}

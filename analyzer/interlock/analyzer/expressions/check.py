@@ -1,7 +1,7 @@
 """The checker: what type an expression has, and what in it cannot work.
 
-Judges by what the runtime would do with the values unchecked: only what must fail is reported, so
-comparing unlike types is silent (it is false), and nothing is said about what cannot be known. One
+Judges by what the runtime would do with the values unchecked: what must fail is reported, and an equality
+that cannot come out otherwise because the types are unlike; nothing is said about what cannot be known. One
 mistake gives one problem: what depends on it is taken as unknown, and a name with one near match as that
 match. Which names stand where is the scope's part; syntax is the parser's.
 """
@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from interlock.analyzer.expressions import calls
+from interlock.analyzer.expressions import calls, equality
 from interlock.analyzer.expressions import operators as ops
 from interlock.analyzer.expressions.ast import (
     Binary,
@@ -324,15 +324,13 @@ class Checker:
         return found
 
     def binary(self, node: Binary) -> Type:
+        op = node.op
         left = self.infer(node.left)
         right = self.infer(node.right)
-        op = node.op
         if op == "==" or op == "!=":
-            self.comparison(node.left, left, node.right)
-            self.comparison(node.right, right, node.left)
-            return BOOL
+            return equality.equal(self, node, left, right)
         if op == "in":
-            return self.contained(node, left, right)
+            return equality.contained(self, node, left, right)
         found = ops.result(op, left, right)
         if found is not None:
             return found
@@ -367,60 +365,6 @@ class Checker:
             hint = "convert the other side with string(x)"
         self.report("IL206", node.start, node.end, message, hint, fix)
         return DYN
-
-    def contained(self, node: Binary, left: Type, right: Type) -> Type:
-        items = [item.value for item in node.right.items] if isinstance(node.right, ListLiteral) else []
-        for item in items:
-            self.comparison(node.left, left, item)
-        constant = any(isinstance(item, Literal) for item in items)
-        fits = False
-        for option in options(right):
-            if isinstance(option, (Dyn, List)):
-                fits = True
-                if isinstance(option, List) and not constant:
-                    self.comparison(node.right, option.item, node.left)
-            elif isinstance(option, (Map, Record)):
-                if ops.may_be(left, *ops.KEYS, Double):
-                    fits = True
-                elif not isinstance(right, (Map, Record)):
-                    continue
-                else:
-                    message = f"{describe(left)} is never the key of a map"
-                    self.report("IL206", node.left.start, node.left.end, message)
-                    return BOOL
-        if not fits:
-            message = f'"in" looks into lists and maps, and this is {describe(right)}'
-            hint = "use contains() to look into a string" if isinstance(right, String) else None
-            self.report("IL206", node.right.start, node.right.end, message, hint)
-        return BOOL
-
-    def comparison(self, node: Node, type: Type, other: Node) -> None:
-        """Report ``other`` where it is a literal that ``type`` never has."""
-        if not isinstance(other, Literal) or other.kind == "null" or isinstance(node, Literal):
-            return
-        words: list[str] = []
-        for option in options(type):
-            if isinstance(option, String) and option.words is not None:
-                words.extend(option.words)
-            elif not isinstance(option, Null):
-                return
-        if not words or other.value in words:
-            return
-        value = other.value if isinstance(other.value, str) else repr(other.value)
-        choices = _either(words)
-        message = f'this is never "{value}": it is {choices}'
-        near = nearest(value, words) if other.kind == "string" else None
-        hint: str | None = None
-        fix: tuple[int, int, str] | None = None
-        if near is not None:
-            hint = f'did you mean "{near}"?'
-            if other.quote and near.isprintable() and not set(near) & set("\\'\"`"):
-                if other.end - other.start == len(str(other.value)) + 2:
-                    # Only the word: the quotes around it may be written twice in the file.
-                    fix = (other.start + 1, other.end - 1, near)
-                else:
-                    fix = (other.start, other.end, f"{other.quote}{near}{other.quote}")
-        self.report("IL215", other.start, other.end, message, hint, fix)
 
     # -- calls and macros --------------------------------------------------------------------------
 
@@ -565,15 +509,6 @@ def _in_path(node: Node) -> bool:
     while isinstance(node, (Select, Index)):
         node = node.operand
     return isinstance(node, Ident)
-
-
-def _either(words: list[str]) -> str:
-    quoted = [f'"{word}"' for word in dict.fromkeys(words)]
-    if len(quoted) == 1:
-        return quoted[0]
-    if len(quoted) > 8:
-        return ", ".join(quoted[:8]) + ", …"
-    return f"{', '.join(quoted[:-1])} or {quoted[-1]}"
 
 
 _HANDLERS: dict[type[Node], Callable[[Checker, Any], Type]] = {

@@ -29,7 +29,9 @@ class Bool(Type, frozen=True):
 
 
 class Int(Type, frozen=True):
-    pass
+    """An integer; ``values`` are all that it can be, None where they are not known."""
+
+    values: tuple[int, ...] | None = None
 
 
 class Uint(Type, frozen=True):
@@ -37,7 +39,9 @@ class Uint(Type, frozen=True):
 
 
 class Double(Type, frozen=True):
-    pass
+    """A double; ``values`` as for ``Int``."""
+
+    values: tuple[float, ...] | None = None
 
 
 class String(Type, frozen=True):
@@ -156,6 +160,10 @@ def _merge(a: Type, b: Type) -> Type | None:
             return STRING
         words = tuple(dict.fromkeys(a.words + b.words))
         return String(words) if len(words) <= MAX_WORDS else STRING
+    if isinstance(a, Int) and isinstance(b, Int):
+        return INT
+    if isinstance(a, Double) and isinstance(b, Double):
+        return DOUBLE
     if isinstance(a, List) and isinstance(b, List):
         return List(join(a.item, b.item))
     if isinstance(a, Optional) and isinstance(b, Optional):

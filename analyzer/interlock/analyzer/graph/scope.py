@@ -20,6 +20,8 @@ from interlock.analyzer.expressions.types import (
     INT,
     NULL,
     STRING,
+    Double,
+    Int,
     List,
     Map,
     Record,
@@ -61,9 +63,15 @@ _INPUT_TYPES: dict[str, Type] = {
 def input_type(declared: Input) -> Type:
     """The type of an input's value; null is one of its values where it is not required."""
     kind = _INPUT_TYPES[declared.type]
-    if declared.type == "string" and declared.enum is not None:
-        words = tuple(str(plain(item)) for item in declared.enum.value.items)
-        kind = String(words) if words else STRING
+    if declared.enum is not None and declared.enum.value.items:
+        values = [plain(item) for item in declared.enum.value.items]
+        numbers = [value for value in values if isinstance(value, int | float) and not isinstance(value, bool)]
+        if declared.type == "string":
+            kind = String(tuple(str(value) for value in values))
+        elif declared.type == "integer" and len(numbers) == len(values):
+            kind = Int(tuple(int(value) for value in numbers))
+        elif declared.type == "number" and len(numbers) == len(values):
+            kind = Double(tuple(float(value) for value in numbers))
     if not declared.required and declared.default is None and declared.type != "any":
         return one_of((NULL, kind))
     return kind
