@@ -195,7 +195,6 @@ class Transaction:
         if out.ended:
             for waiter, path, visit in self.store.all("dependents", run.id):
                 self.post(m.RunEnded(waiter, path, visit, run.id, run.status))
-            self.store.run("drop_dependents", run.id)
 
     # --- what a turn may look at ---
 
@@ -259,6 +258,9 @@ class Transaction:
             self._to_queue(message)
         else:
             self.event(message.run, message)
+            if isinstance(message, m.RunEnded):
+                # Not before its waiter knows: until then a wait for one of several has this one as its way out.
+                self.store.run("drop_dep", message.run, message.path, message.on, message.visit)
 
     def _to_key(self, message: m.ToKey) -> None:
         # Nobody else can change a key in this transaction, so it is read once.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from interlock.engine.ports import Settlement, Success
 from interlock.engine.simulate.world import World
 
 Make = Callable[..., World]
@@ -219,3 +220,29 @@ def test_an_approval_counts_as_able_to_come(world: Make) -> None:
     assert w.status(one).status == "waiting_for_resource"
     go(w, two)
     assert w.status(one).status == "completed"
+
+
+def test_a_way_out_that_has_been_taken_counts_until_its_waiter_knows(world: Make) -> None:
+    """A helper asks for the chief's key in the transaction in which the other one ends: no circle."""
+    w = world(
+        """
+workflow: chief
+steps:
+  - {id: go, start_workflows: {workflow: help, items: "{['k', 'free']}", payload_key: key, result_key: ids}}
+  - {id: claim, concurrency: {resource: k, lifetime: run}}
+  - {id: wait, wait_for_workflows: {workflows: "{ids}", mode: any, result_key: got}}
+---
+workflow: help
+inputs: {key: string}
+steps:
+  - {id: first, block: work, params: {}}
+  - {id: h, concurrency: {resource: "{inputs.key}", steps: [{id: t, block: work, params: {}}]}}
+"""
+    )
+    chief = w.start("chief")
+    stuck, free = w.status(chief).children
+    w.finish(w.take("first", run=free))
+    both = [w.take("first", run=stuck), w.take("h/t", run=free)]
+    w.kernel.settle_many([Settlement(task, Success({})) for task in both])
+    w.work()
+    assert [w.status(run).status for run in (chief, stuck, free)] == ["completed"] * 3

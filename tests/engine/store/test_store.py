@@ -343,7 +343,7 @@ HOT = [
     "drop_run_timers",
     "drop_run_waits",
     "drop_run_deps",
-    "drop_dependents",
+    "drop_dep",
     "drop_run_events",
     "timers_of_run",
     "task_claim",

@@ -375,9 +375,8 @@ class _Statements:
 
     def add_dep(self, run: str, path: str, on: str, visit: int) -> None:
         rows = self.t.of("deps", run)
-        if (path, on) not in rows:
-            self.t.put(rows, (path, on), visit)
-            self.t.put(self.t.of("dependents", on), (run, path), visit)
+        self.t.put(rows, (path, on), visit)
+        self.t.put(self.t.of("dependents", on), (run, path), visit)
 
     def _drop_dep(self, run: str, path: str, on: str) -> None:
         self.t.drop(self.t.of("deps", run), (path, on))
@@ -397,8 +396,8 @@ class _Statements:
     def dependents(self, on: str) -> list[Row]:
         return [(run, path, visit) for (run, path), visit in sorted(self.t.of("dependents", on).items())]
 
-    def drop_dependents(self, on: str) -> None:
-        for run, path in list(self.t.of("dependents", on)):
+    def drop_dep(self, run: str, path: str, on: str, visit: int) -> None:
+        if self.t.of("deps", run).get((path, on)) == visit:
             self._drop_dep(run, path, on)
 
     # --- the inbox ---

@@ -74,13 +74,12 @@ DELETE FROM waits WHERE run = ? AND path = ?;
 -- name: drop_deps
 DELETE FROM deps WHERE run = ? AND path = ?;
 -- name: add_dep
-INSERT INTO deps (run, path, on_run, visit) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING;
+INSERT INTO deps (run, path, on_run, visit) VALUES (?, ?, ?, ?)
+ON CONFLICT (run, path, on_run) DO UPDATE SET visit = excluded.visit;
 -- name: drop_dep
-DELETE FROM deps WHERE run = ? AND path = ? AND on_run = ?;
+DELETE FROM deps WHERE run = ? AND path = ? AND on_run = ? AND visit = ?;
 -- name: dependents
 SELECT run, path, visit FROM deps WHERE on_run = ?;
--- name: drop_dependents
-DELETE FROM deps WHERE on_run = ?;
 -- name: drop_run_waits
 DELETE FROM waits WHERE run = ?;
 -- name: drop_run_deps
