@@ -237,13 +237,30 @@ def test_a_loop_without_a_way_out_is_said_whatever_bounds_it() -> None:
     assert of(loop(BOUND, POLL, "- {id: b, block: log, params: {message: hi}, next: poll}")) == [(6, "IL602")]
 
 
-def test_each_jump_that_closes_the_loop_is_told() -> None:
+def test_a_loop_inside_another_is_judged_by_its_own_way_out() -> None:
+    inner = "- {id: b, when: '{poll.status == 1}', delay: 1s, next: poll}"
+    endless = "- {id: c, block: log, params: {message: hi}, next: poll}"
+    fixed = "- {id: c, when: '{inputs.n == 1}', block: log, params: {message: hi}, next: poll}"
+    assert of(loop(BOUND, POLL, inner, endless)) == [(7, "IL602")]
+    assert of(loop(BOUND, POLL, inner, fixed)) == [(7, "IL608")]
+    assert of(loop(BOUND, POLL, fixed, inner)) == [(6, "IL608")]
+    assert of(loop("", POLL, inner, fixed)) == [(6, "IL602"), (7, "IL602"), (7, "IL608")]
+
+
+def test_loops_that_only_lead_to_each_other_have_no_way_out() -> None:
     steps = [
         POLL,
-        "- {id: b, when: '{poll.status == 1}', delay: 1s, next: poll}",
-        "- {id: c, block: log, params: {message: hi}, next: poll}",
+        "- {id: b, when: '{poll.status == 1}', block: log, params: {message: hi}, next: poll}",
+        "- {id: c, block: http, params: {url: '{inputs.url}'}}",
+        "- {id: d, block: log, params: {message: hi}, next: \"{c.status == 1 ? 'c' : 'poll'}\"}",
     ]
-    assert of(loop(BOUND, *steps)) == [(6, "IL602"), (7, "IL602")]
+    assert of(loop(BOUND, *steps)) == [(8, "IL602")]
+    across = [
+        "- {id: a, block: http, params: {url: '{inputs.url}'}, next: \"{a.status == 1 ? 'b' : 'c'}\"}",
+        "- {id: b, block: log, params: {message: hi}, next: \"{a.status == 1 ? 'c' : 'a'}\"}",
+        "- {id: c, block: log, params: {message: hi}, next: \"{a.status == 1 ? 'b' : 'a'}\"}",
+    ]
+    assert of(loop(BOUND, *across)) == [(6, "IL602"), (7, "IL602")]
 
 
 @pytest.mark.parametrize(

@@ -29,6 +29,7 @@ from interlock.analyzer.source.text import Span
 T = TypeVar("T")
 
 END = -1
+_MOST_EDGES = 200_000
 
 
 class Edge(msgspec.Struct, frozen=True):
@@ -242,6 +243,29 @@ class ListFlow:
                 )
             )
             yield Loop(members, closing)
+
+    def round(self, loop: Loop, closing: int) -> Loop:
+        """The loop that the ``next`` of one step closes: what can run from where it leads back to that step.
+
+        It is a part of ``loop``, which holds every loop that it can be left for and come back to. Where there
+        are too many jumps to look at each, it is all of it.
+        """
+        if len(loop.closing) * sum(len(self.edges[member]) for member in loop.members) > _MOST_EDGES:
+            return loop
+        first = min(edge.target for edge in self.edges[closing] if edge.explicit and edge.target in loop.members)
+        before: dict[int, list[int]] = {member: [] for member in loop.members}
+        for member in loop.members:
+            for edge in self.edges[member]:
+                if edge.target in before:
+                    before[edge.target].append(member)
+        members = {first}
+        todo = [closing]
+        while todo:
+            member = todo.pop()
+            if member not in members:
+                members.add(member)
+                todo.extend(before[member])
+        return Loop(frozenset(members), (closing,))
 
     def _strong_parts(self) -> list[frozenset[int]]:
         """The strongly connected parts that are loops, by their first step.

@@ -7,6 +7,7 @@ Values of a wrong form (IL601, IL606) are the reader's part; the amounts come fr
 from __future__ import annotations
 
 from interlock.analyzer.findings import Related, Sink
+from interlock.analyzer.graph.flow import ListFlow, Loop
 from interlock.analyzer.graph.intervals import Bounds, Least, Part, Quantity, known_length
 from interlock.analyzer.graph.loop_exits import LoopExits
 from interlock.analyzer.graph.program import Unit
@@ -159,20 +160,32 @@ def loops(unit: Unit, sink: Sink) -> None:
         "max_transitions" in budget.fields if budget is not None else "budget" in workflow.fields
     )
     for flow in unit.flow.lists:
-        for loop in flow.loops:
-            exits = LoopExits(unit, flow, loop)
-            members = [flow.steps[number] for number in sorted(loop.members)]
-            closing = [flow.steps[number] for number in loop.closing]
-            stuck = bool(exits.exits) and exits.stuck()
-            for step in closing:
-                if step.next is None:
-                    continue
-                if not exits.exits:
-                    _no_way_out(step, step.next.key, members, sink)
-                elif not bounded and flow.role != "handler":
-                    _without_bound(unit, step, step.next.key, members, sink)
-                if stuck:
-                    _stuck(step, step.next.key, exits, members, sink)
+        for whole in flow.loops:
+            told = False
+            for number in whole.closing:
+                told |= _loop(unit, flow, flow.round(whole, number), number, bounded, sink)
+            if not told and not LoopExits(unit, flow, whole).exits:
+                # Each can be left for another one, and none for anything else.
+                for number in whole.closing:
+                    _loop(unit, flow, whole, number, bounded, sink)
+
+
+def _loop(unit: Unit, flow: ListFlow, loop: Loop, closing: int, bounded: bool, sink: Sink) -> bool:
+    """What is wrong with the loop that the ``next`` of a step closes; whether anything is."""
+    step = flow.steps[closing]
+    if step.next is None:
+        return False
+    exits = LoopExits(unit, flow, loop)
+    members = [flow.steps[number] for number in sorted(loop.members)]
+    unbounded = not bounded and flow.role != "handler"
+    stuck = bool(exits.exits) and exits.stuck()
+    if not exits.exits:
+        _no_way_out(step, step.next.key, members, sink)
+    elif unbounded:
+        _without_bound(unit, step, step.next.key, members, sink)
+    if stuck:
+        _stuck(step, step.next.key, exits, members, sink)
+    return stuck or unbounded or not exits.exits
 
 
 def _way(members: list[Step]) -> str:
