@@ -1,8 +1,9 @@
 """A seeded simulation: random actions of callers, workers, people, clocks and crashes.
 
 Every choice comes from the seed, so a failing one replays exactly.  Two kernels share the store as two
-processes would.  After every transaction the invariants are checked (`Watch`); at the end faults stop,
-people answer, and every run must come to its end with nothing left behind.
+processes would.  After every transaction the invariants are checked (`Watch`); at the end faults stop, and
+every run that waits for no person must end by itself within a bounded number of steps; then people answer,
+and every run must come to its end with nothing left behind.
 """
 
 from __future__ import annotations
@@ -10,45 +11,98 @@ from __future__ import annotations
 import hashlib
 import random
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Literal
 
 from interlock.engine.cells.state import TERMINAL
+from interlock.engine.definition import Stored
 from interlock.engine.errors import CallerError
 from interlock.engine.kernel import SqliteKernel
-from interlock.engine.ports import Failed, Outcome, Settlement, Success, Task
-from interlock.engine.simulate.invariants import Broken
+from interlock.engine.ports import Failed, Json, Outcome, RunStatus, Settlement, Success, Task
+from interlock.engine.simulate.invariants import WHOLE_EVERY, Broken
+from interlock.engine.simulate.liveness import waits_for_nobody
 from interlock.engine.simulate.pool import NAMES, POOL, SIGNALS
-from interlock.engine.simulate.world import World
+from interlock.engine.simulate.world import World, define
 
 EXPECTED = frozenset({"run-ended", "not-retryable", "not-in-review", "budget-exceeded"})
 """What a caller may be refused with here: the action came at the wrong moment."""
+MOST_STEPS = 2000
+"""Steps (all ready work, or the time to the next thing due) in which everything must have come to rest."""
+SOON = 86_400.0
+"""Seconds within which whatever needs no person must go on."""
+
+_FAIL = Failed("failed", "as it was told", "none", own=True)
 
 
 class Simulation:
-    """One seed, one store."""
+    """One seed, one store.  ``replays`` decides every run again at the end."""
 
     def __init__(
-        self, seed: int, path: str, *, actions: int = 300, runs: int = 12, store: Literal["sqlite", "cells"] = "sqlite"
+        self,
+        seed: int,
+        path: str,
+        *,
+        actions: int = 300,
+        runs: int = 12,
+        store: Literal["sqlite", "cells"] = "sqlite",
+        whole_every: int = WHOLE_EVERY,
+        replays: bool = True,
     ) -> None:
         self.seed = seed
         self.random = random.Random(seed)
         self.actions = actions
         self.most_runs = runs
-        self.world = World(POOL, path=path, synchronous="OFF", store=store)
-        self.kernels: list[SqliteKernel] = [
-            self.world.kernel,
-            self.world.process(),
-        ]
+        self.replays = replays
+        self.world = World(
+            definitions=self.definitions(), path=path, synchronous="OFF", store=store, whole_every=whole_every
+        )
+        self.kernels: list[SqliteKernel] = [self.world.kernel, self.world.process()]
         self.max_messages = self.random.choice([1, 3, 20, 500])
         for kernel in self.kernels:
             kernel.max_messages = self.max_messages
         self.runs: list[str] = []
         self.claimed: list[tuple[str, Task]] = []
+        self.silent: list[tuple[str, Task]] = []
+        """Tasks that are never answered, as long as there are faults."""
         self.stale: list[Task] = []
         self.writes: Counter[tuple[str, str, int]] = Counter()
         self.allowed: Counter[str] = Counter()
+        self.signalled: dict[str, set[str]] = {}
+        self.cancelled: set[str] = set()
         self.trail: list[str] = []
+        self.moves: Counter[str] = Counter()
+        self.steps_to_rest = 0
+
+    # --- what another cast of workflows does otherwise ---
+
+    def definitions(self) -> Mapping[str, Stored]:
+        return define(POOL)
+
+    def start_one(self, key: str | None) -> str:
+        """Dispatch something; returns the run's id."""
+        name = self.random.choice(NAMES)
+        self.trail.append(f"  {name}")
+        return self.world.start(name, key=key, n=self.random.randrange(3))
+
+    def result(self, task: Task, calm: bool) -> Json:
+        """What a block gives that succeeds."""
+        if task.block == "count":
+            return {"more": not calm and self.random.random() < 0.6}
+        return {"params": task.params, "more": False}
+
+    def send_some(self, run: str, signal_id: str | None) -> str:
+        """Send a signal that may or may not be waited for; returns its id."""
+        payload = {"x": "y" * self.random.choice([1, 10, 200])}
+        return self.world.kernel.signal(run, self.random.choice(SIGNALS), payload, signal_id=signal_id).id
+
+    def answer(self, status: RunStatus) -> None:
+        """Say what a run waits for a person to say."""
+        for signal in SIGNALS:
+            self.world.kernel.signal(status.run, signal, {"x": 1})
+
+    def committed(self, status: RunStatus, path: str) -> Json:
+        """The outputs of a section that a person says was committed."""
+        return {"seen": 0}
 
     # --- the play ---
 
@@ -69,6 +123,7 @@ class Simulation:
             (1, self._restart),
             (1, self._jump),
             (4, self._tick),
+            (1, self._silence),
         ]
         weights = [weight for weight, _ in moves]
         try:
@@ -76,8 +131,11 @@ class Simulation:
                 _, move = self.random.choices(moves, weights)[0]
                 self.world.be(self.random.choice(self.kernels))
                 self._try(move)
+            self._rest()
             self._calm()
-            self._replay()
+            self._nothing_lost()
+            if self.replays:
+                self._replay()
         except Broken as broken:
             last = "\n".join(self.trail[-12:])
             raise Broken(f"seed {self.seed}: {broken}\n{last}") from broken
@@ -85,6 +143,7 @@ class Simulation:
 
     def _try(self, move: Callable[[], None]) -> None:
         self.trail.append(move.__name__)
+        self.moves[move.__name__[1:]] += 1
         try:
             move()
         except CallerError as error:
@@ -99,10 +158,9 @@ class Simulation:
         open_runs = [row for row in self.world.kernel.runs(limit=200) if row.status not in TERMINAL]
         if len(open_runs) >= self.most_runs:
             return
-        name = self.random.choice(NAMES)
         key = f"key{self.random.randrange(40)}" if self.random.random() < 0.2 else None
-        run = self.world.start(name, key=key, n=self.random.randrange(3))
-        self.trail.append(f"  {name} {run}")
+        run = self.start_one(key)
+        self.trail.append(f"  is {run}")
         if run not in self.runs:
             self.runs.append(run)
 
@@ -114,7 +172,7 @@ class Simulation:
     def _took(self, worker: str, task: Task) -> None:
         self.trail.append(f"  {worker} takes {task.run} {task.path} {task.kind}")
         self.claimed.append((worker, task))
-        if task.protected and task.block == "write":
+        if task.protected and task.block.startswith("write"):
             at = (task.run, task.path, task.visit)
             self.writes[at] += 1
             if self.writes[at] > 1 + self.allowed[task.run]:
@@ -122,11 +180,11 @@ class Simulation:
 
     def _outcome(self, task: Task) -> Outcome:
         roll = self.random.random()
-        if task.block == "count":
-            return Success({"more": self.random.random() < 0.6})
-        if roll < (0.5 if task.block == "write" else 0.8):
-            return Success({"params": task.params})
-        if roll < (0.6 if task.block == "write" else 0.87):
+        if task.block == "fail":
+            return _FAIL
+        if roll < (0.5 if task.protected else 0.8):
+            return Success(self.result(task, False))
+        if roll < (0.6 if task.protected else 0.87):
             return Failed("block-failed", "refused", "none")
         if roll < 0.95:
             return Failed("timeout", "late", "unknown")
@@ -145,15 +203,15 @@ class Simulation:
     def _signal(self) -> None:
         run = self._some_run()
         if run is not None:
-            payload = {"x": "y" * self.random.choice([1, 10, 200])}
             signal = f"s{self.random.randrange(200)}" if self.random.random() < 0.3 else None
-            self.world.kernel.signal(run, self.random.choice(SIGNALS), payload, signal_id=signal)
+            self.signalled.setdefault(run, set()).add(self.send_some(run, signal))
 
     def _cancel(self) -> None:
         run = self._some_run()
         if run is not None:
             self.trail.append(f"  cancel {run}")
             self.world.kernel.cancel(run)
+            self.cancelled.add(run)
 
     def _retry(self) -> None:
         failed = [row.run for row in self.world.kernel.runs(status="failed")]
@@ -166,15 +224,17 @@ class Simulation:
     def _review(self) -> None:
         held = [row.run for row in self.world.kernel.runs(status="held_for_review")]
         if held:
-            run = self.random.choice(held)
-            self._decide(run, self.random.choice(["committed", "not-committed", "abandon"]))
+            self._decide(self.random.choice(held), self.random.choice(["committed", "not-committed", "abandon"]))
+        elif (run := self._some_run()) is not None:
+            self.world.kernel.review(run, "abandon")
 
     def _decide(self, run: str, decision: str) -> None:
-        path = self.random.choice(self.world.status(run).reviews).path
+        status = self.world.status(run)
+        path = self.random.choice(status.reviews).path
         self.trail.append(f"  review {run} {path} {decision}")
         if decision == "not-committed":
             self.allowed[run] += 1
-        result = {"seen": 0} if decision == "committed" else None
+        result = self.committed(status, path) if decision == "committed" else None
         self.world.kernel.review(run, decision, path=path, result=result)  # type: ignore[arg-type]
 
     def _pass_time(self) -> None:
@@ -187,7 +247,8 @@ class Simulation:
     def _kill(self) -> None:
         """A worker dies: what it had is lost, or comes late."""
         worker = f"w{self.random.randrange(3)}"
-        gone = [each for each in self.claimed if each[0] == worker]
+        gone = [each for each in self.claimed + self.silent if each[0] == worker]
+        self.silent = [each for each in self.silent if each[0] != worker]
         self.trail.append(f"  {worker} dies with {[task.path for _, task in gone]}")
         self.claimed = [each for each in self.claimed if each[0] != worker]
         self.stale += [task for _, task in gone]
@@ -211,9 +272,13 @@ class Simulation:
     def _hand_back(self) -> None:
         if self.claimed:
             each = self.claimed.pop(self.random.randrange(len(self.claimed)))
-            if each[1].protected and each[1].block == "write":
+            if each[1].protected and each[1].block.startswith("write"):
                 self.writes[(each[1].run, each[1].path, each[1].visit)] -= 1
             self.world.kernel.hand_back(each[1], reason="not now", delay=self.random.choice([0.0, 10.0]))
+
+    def _silence(self) -> None:
+        if self.claimed:
+            self.silent.append(self.claimed.pop(self.random.randrange(len(self.claimed))))
 
     def _restart(self) -> None:
         at = self.kernels.index(self.world.kernel)
@@ -229,23 +294,55 @@ class Simulation:
 
     # --- the end ---
 
+    def _rest(self) -> None:
+        """Faults stop and nobody says anything: whatever waits for no person must end by itself."""
+        kernel = self.world.kernel
+        self._beat_and_tick()
+        for steps in range(MOST_STEPS):
+            self.steps_to_rest = steps
+            kernel.heartbeat("last")
+            due = kernel.tick()
+            if self._work_all() or kernel.stats().inbox:
+                continue
+            soon = [at for at in (due, kernel.next_ready()) if at is not None]
+            wait = min(soon, default=float("inf")) - kernel.last_time
+            if wait > SOON:
+                break
+            self.world.clock.advance(max(0.0, wait) + 0.001)
+        else:
+            raise Broken("this does not come to rest")
+        if self.world.watch is not None:
+            self.world.watch.check_whole()
+        forgotten = waits_for_nobody(kernel)
+        if forgotten:
+            raise Broken(f"these runs wait for nobody and do not end: {forgotten}")
+
+    def _work_all(self) -> bool:
+        """Everything that is ready succeeds; whether there was anything."""
+        for task in self.world.kernel.claim("last", 100):
+            self._took("last", task)
+        work, self.claimed, self.silent = [*self.claimed, *self.silent], [], []
+        for _, task in work:
+            outcome: Outcome = _FAIL if task.block == "fail" else Success(self.result(task, True))
+            self.world.kernel.settle(task, outcome)
+        return bool(work)
+
     def _calm(self) -> None:
-        """Faults stop and people answer: everything must come to its end."""
+        """People answer: everything must come to its end."""
         for _ in range(400):
-            self._answer()
+            self._answer_all()
             self.world.clock.advance(60)
             self._beat_and_tick()
-            for task in self.world.kernel.claim("last", 100):
-                self._took("last", task)
-            for _, task in self.claimed:
-                self.world.kernel.settle(task, Success({"params": task.params, "more": False}))
-            self.claimed.clear()
+            while self._work_all():
+                pass
             left = [row for row in self.world.kernel.runs(limit=10_000) if row.status not in TERMINAL]
             if not left and not self.world.kernel.stats().inbox:
                 break
         else:
             shown = [(row.run, row.workflow, row.status) for row in left]
             raise Broken(f"these runs do not end: {shown}")
+        if self.world.watch is not None:
+            self.world.watch.check_whole()
         stats = self.world.kernel.stats()
         rest = (stats.tasks, stats.timers, stats.leases, stats.tickets, stats.inbox)
         if any(rest):
@@ -253,6 +350,22 @@ class Simulation:
         for queue in self.world.kernel.queue():
             if queue.active or queue.waiting:
                 raise Broken(f"left in the queue of {queue.workflow}: {queue}")
+
+    def _nothing_lost(self) -> None:
+        """What was acknowledged is there, and the core never failed."""
+        store = self.world.store
+        known = {row.run: row for row in self.world.kernel.runs(limit=10_000)}
+        for run in self.runs:
+            if run not in known:
+                raise Broken(f"the dispatch of {run} is lost")
+            lost = self.signalled.get(run, set()) - store.signal_ids(run)
+            if lost:
+                raise Broken(f"signals to {run} are lost: {lost}")
+            if run in self.cancelled and not store.count_events(run, "run.stop_requested"):
+                raise Broken(f"the stop of {run} is lost")
+        for row in known.values():
+            if row.error == "internal":
+                raise Broken(f"the core failed on {row.run}: {self.world.status(row.run).error}")
 
     def _replay(self) -> None:
         """Every run must be decided the same again from its journal."""
@@ -269,7 +382,7 @@ class Simulation:
         kernel.tick()
         self.stale.clear()
 
-    def _answer(self) -> None:
+    def _answer_all(self) -> None:
         for row in self.world.kernel.runs(limit=10_000):
             if row.status in TERMINAL:
                 continue
@@ -277,17 +390,17 @@ class Simulation:
             if not status.reviews and row.status not in ("waiting_for_signal", "held_for_review"):
                 continue
             for review in status.reviews:
-                self.world.kernel.review(row.run, "committed", path=review.path, result={"seen": 0})
+                given = self.committed(status, review.path)
+                self.world.kernel.review(row.run, "committed", path=review.path, result=given)
                 break
-            for signal in SIGNALS:
-                try:
-                    self.world.kernel.signal(row.run, signal, {"x": 1})
-                except CallerError as error:
-                    if error.code not in EXPECTED:
-                        raise
-                    if error.code == "budget-exceeded":
-                        # Such a run goes on waiting for ever, as the language says: a person ends it.
-                        self.world.kernel.cancel(row.run)
+            try:
+                self.answer(self.world.status(row.run))
+            except CallerError as error:
+                if error.code not in EXPECTED:
+                    raise
+                if error.code == "budget-exceeded":
+                    # Such a run goes on waiting for ever, as the language says: a person ends it.
+                    self.world.kernel.cancel(row.run)
 
     def _digest(self) -> str:
         log: list[str] = []

@@ -140,6 +140,10 @@ class World:
         if watch:
             self.watch = Watch(self.kernel, self.tape, whole_every)
 
+    @property
+    def store(self) -> SimulatedStore:
+        return self.kernel.store  # type: ignore[return-value]
+
     def process(self) -> SqliteKernel:
         """Another process at the same store."""
         store: SimulatedStore
