@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from interlock.analyzer.expressions.paths import Guard
+from interlock.analyzer.graph.facts import Fact, own_condition
 from interlock.analyzer.graph.flow import Edge
 from interlock.analyzer.graph.keys import Key, key_of
 from interlock.analyzer.model.nodes import (
@@ -227,7 +229,7 @@ class Leases:
                 bits = self._before(step, None)
                 wait = None
                 if bits != _DEAD:
-                    wait = Wait(unit, step, kind.key, None, bits)
+                    wait = Wait(unit, step, kind.key, None, self._not_refused(step, bits))
             if wait is not None:
                 yield wait
 
@@ -245,7 +247,27 @@ class Leases:
             if bits == _DEAD:
                 return None
             bits &= ~own
-        return Wait(self.unit, step, one.policy_key, one, bits)
+        return Wait(self.unit, step, one.policy_key, one, self._not_refused(step, bits))
+
+    def _not_refused(self, step: Step, bits: int) -> int:
+        """The leases of a set that the run may hold where conditions on the way may say that it got none.
+
+        Only what a step of the workflow's own list took is told of: a branch or an item may run beside others.
+        """
+        if not bits:
+            return bits
+        facts = self.unit.facts.at(*self.unit.flow.of(step)) | own_condition(step)
+        refused = {fact.path[0] for fact in facts if _is_refusal(fact)}
+        for one in self.decode(bits) if refused else ():
+            here = self.unit.flow.of(one.step)[0].role == "workflow"
+            if here and one.step.id in refused and one.key is not None and one.key.stable:
+                bits ^= 1 << one.number
+        return bits
+
+
+def _is_refusal(fact: Fact) -> bool:
+    """Whether a fact says that a lease was not acquired."""
+    return isinstance(fact, Guard) and fact.kind == "truthy" and fact.negated and fact.path[1:] == ("acquired",)
 
 
 def _waits_for_nobody(kind: DependencyWait) -> bool:

@@ -148,8 +148,12 @@ class SiteScope:
             flow = flow.parent
         if self.flow is not None and name in scopes.unit.workflow.broken_ids:
             return Named(DYN)
-        found = scopes.roots.get(name)
+        found = scopes.roots.get(name) if self._stands(name) else None
         return Named(DYN) if found is None and self.open else found
+
+    def _stands(self, name: str) -> bool:
+        """Whether a root stands here: a run has no state when its own keys are rendered."""
+        return name != "state" or self.flow is not None
 
     def _in_handler(self) -> bool:
         return self.flow is not None and self.flow.role == "handler"
@@ -178,7 +182,7 @@ class SiteScope:
             yield from scopes.added_names(flow.owner)
             at = scopes.unit.flow.of(flow.owner)[1]
             flow = flow.parent
-        yield from scopes.roots
+        yield from (name for name in scopes.roots if self._stands(name))
 
 
 class Scopes:
@@ -303,6 +307,8 @@ class Scopes:
 
         The answer is None for no such name.
         """
+        if at is None and name == "state":
+            return Hidden("root")
         if at is not None and at.role == "handler":
             return Hidden("root") if name in ("lease", "index") else None
         flow = at if at is not None else self.unit.flow.top

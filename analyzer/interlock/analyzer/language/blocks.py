@@ -111,7 +111,7 @@ _HTTP_PARAMS = _object(
         minimum=1,
         default=1_048_576,
     ),
-)
+) | {"not": {"required": ["json", "body"]}}
 
 _HTTP_RESULT = _object(
     required=("status", "headers", "text", "json", "url"),

@@ -155,7 +155,19 @@ class _Params:
                 name = near
             inner = known.get(name, extra if isinstance(extra, dict) else None)
             self.value(member.value, inner, (*path, name), member.key)
+        self._together(value, schema, path)
         self.missing(schema, path, key, present)
+
+    def _together(self, value: MapValue, schema: dict[str, Any], path: tuple[str | int, ...]) -> None:
+        """Parameters of which one excludes another: ``{"not": {"required": [A, B]}}``; said at the last one."""
+        ban = schema.get("not")
+        names = ban.get("required") if isinstance(ban, dict) and ban.keys() == {"required"} else None
+        if not isinstance(names, list) or len(names) < 2:
+            return
+        given = [member for member in value.members if member.name in names]
+        if len({member.name for member in given}) == len(names):
+            words = " and ".join(f'"{member.name}"' for member in given)
+            self.say(given[-1].key, f"{self.title(path)} takes only one of {words}.", "Keep the one that is meant.")
 
     def missing(self, schema: dict[str, Any], path: tuple[str | int, ...], key: Span, present: set[str]) -> None:
         required = schema.get("required")

@@ -74,6 +74,9 @@ def _reference(unit: Unit, site: Site, use: Use, sink: Sink) -> None:
         _inside(name, hidden, span, sink)
     elif hidden.why == "keyed":
         _keyed(name, hidden, span, sink)
+    elif name == "state":
+        message = '"state" stands only in steps and outputs: this is evaluated before the run has any.'
+        sink.add("IL202", span, message, "Build the key from inputs.")
     else:
         home = "a section under a lease" if name == "lease" else "a `for_each`"
         if hidden.owner is not None:
