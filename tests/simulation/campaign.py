@@ -104,7 +104,7 @@ def chunk(first: int, count: int, store: Store) -> Outcome:
 
 
 def replay(seed: int, store: Store) -> str:
-    return f"python tests/simulation/campaign.py --store {store} --seed {seed} --one"
+    return f".venv/bin/python tests/simulation/campaign.py --store {store} --seed {seed} --one"
 
 
 class Progress:
