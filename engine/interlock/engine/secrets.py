@@ -7,6 +7,7 @@ when the first secret is stored.  Which values are secret is left to the core.
 from __future__ import annotations
 
 import base64
+import contextlib
 import hashlib
 import json
 import os
@@ -174,6 +175,16 @@ def _make_key(path: str) -> bytes:
     return _read_key(path)
 
 
+def _sync_folder(path: str) -> None:
+    """Have the name of a file on the disk, where the system lets a folder be synced."""
+    with contextlib.suppress(OSError):
+        folder = os.open(os.path.dirname(path) or ".", os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
+
 class StoreCipher:
     """Seals with AES-256-GCM, and hides secrets in text (a `Cipher`).
 
@@ -205,8 +216,10 @@ class StoreCipher:
                 self._key = _given_key(self._given)
             elif self._path is None:
                 raise CallerError("store-key", "This store keeps secrets only with a key; set INTERLOCK_KEY.")
-            elif make and not os.path.exists(self._path):
-                self._key = _make_key(self._path)
+            elif make:
+                self._key = _read_key(self._path) if os.path.exists(self._path) else _make_key(self._path)
+                # What is sealed from now on is worth nothing if a loss of power takes the file's name again.
+                _sync_folder(self._path)
             else:
                 self._key = _read_key(self._path)
         return self._key

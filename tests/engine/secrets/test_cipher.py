@@ -38,6 +38,29 @@ def test_the_key_of_the_environment_wins_and_makes_no_file(tmp_path: Path) -> No
     assert os.listdir(tmp_path) == []
 
 
+def test_the_name_of_a_new_key_is_on_the_disk_before_anything_is_sealed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A loss of power must not leave a store that is sealed with a key that is gone."""
+    synced: list[tuple[int, bool]] = []
+    path, sync = tmp_path / "s.db.key", os.fsync
+
+    def heard(file: int) -> None:
+        synced.append((os.fstat(file).st_ino, path.exists()))
+        sync(file)
+
+    monkeypatch.setattr(os, "fsync", heard)
+    first = StoreCipher(str(path), environment={})
+    first.seal(b"x")
+    assert synced == [(path.stat().st_ino, False), (tmp_path.stat().st_ino, True)]
+    first.seal(b"y")
+    assert len(synced) == 2
+    synced.clear()
+    # Another process may have made it and not have come so far.
+    StoreCipher(str(path), environment={}).seal(b"z")
+    assert synced == [(tmp_path.stat().st_ino, True)]
+
+
 def test_another_key_is_told_from_damage(tmp_path: Path) -> None:
     one = StoreCipher(environment={"INTERLOCK_KEY": "one passphrase, long"})
     two = StoreCipher(environment={"INTERLOCK_KEY": "two passphrase, long"})
