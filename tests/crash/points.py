@@ -46,7 +46,9 @@ _VERBS = (
     *("dispatch", "dispatch_many", "signal", "cancel", "retry", "review", "register", "unregister"),
     *("lose", "heartbeat", "claim", "settle_many", "hand_back", "tick", "prune"),
 )
-_STATEMENT = re.compile(r"\s*(INSERT INTO \w+|DELETE FROM \w+|UPDATE \w+|CREATE TABLE \w+|COMMIT)")
+_STATEMENT = re.compile(
+    r"(?:\s|--.*\n)*(INSERT INTO \w+|DELETE FROM \w+|UPDATE \w+|CREATE TABLE \w+|CREATE INDEX \w+|COMMIT)"
+)
 
 
 class Plan(msgspec.Struct, frozen=True):

@@ -119,11 +119,15 @@ workflow: child
 inputs: {url: string, n: integer}
 concurrency: {limit: 4}
 steps:
+  - id: h
+    concurrency:
+      resource: "desk:{inputs.n}"
+      steps:
+        - id: t
+          block: http
+          params: {url: "{inputs.url}", method: POST, json: {key: "desk:{inputs.n}", fence: "{lease.fence}"}}
+          retry: {max_attempts: 3, delay: 1s}
   - {id: c, concurrency: {resource: two, limit: 2, lifetime: run}}
-  - id: t
-    block: http
-    params: {url: "{inputs.url}", method: POST, json: {}}
-    retry: {max_attempts: 3, delay: 1s}
 outputs: {n: "{inputs.n}"}
 ---
 workflow: locks
@@ -156,5 +160,3 @@ steps:
 NAMES = ("publish", "brief", "fan", "parent", "child", "locks", "asks", "shelled")
 WEIGHTS = (6, 3, 4, 3, 3, 2, 4, 1)
 SIGNALS = ("approval", "approved", "rejected", "a", "b", "go")
-PROTECTED = ("pub/act", "par.c/h/act", "items/2/p/act", "items/3/p/act")
-"""How the paths of protected writes end; see `protected`."""

@@ -38,7 +38,10 @@ PASSING = ("store-busy", "store-full")
 
 
 class Settings(msgspec.Struct, frozen=True):
-    """What a process is told.  ``skew`` is a file that holds by how many seconds the wall clock is wrong."""
+    """What a process is told.  ``skew`` is a file that holds by how many seconds the wall clock is wrong.
+
+    ``role``: worker, caller, or command: the worker as a person starts it, which knows nothing of all this.
+    """
 
     role: str
     store: str
@@ -271,6 +274,9 @@ def _start(settings: Settings) -> int:
         nothing = os.open(os.devnull, os.O_RDWR)
         for number, file in ((0, nothing), (1, nothing), (2, errors)):
             os.dup2(file, number)
+        if settings.role == "command":
+            words = ["worker", "--store", f"sqlite:///{settings.store}", "--allow", "shell"]
+            os.execv(sys.executable, [sys.executable, "-m", "interlock.server.cli.main", *words])
         live(settings)
         code = 0
     except BaseException:

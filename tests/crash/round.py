@@ -10,6 +10,7 @@ import contextlib
 import json
 import os
 import random
+import re
 import signal
 import sqlite3
 import subprocess
@@ -37,7 +38,7 @@ from interlock.engine.store.queries import migrations
 from interlock.engine.store.sqlite import SqliteStore
 
 HERE = Path(__file__).parent
-PATIENCE = 240.0
+PATIENCE = 120.0
 """Seconds without any progress after which work that does not end is a fault."""
 
 
@@ -66,9 +67,11 @@ class Nursery:
         return json.loads(self._process.stdout.readline())
 
     def close(self) -> None:
+        """End the nursery; its children die with it."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.close()
+        self._process.kill()
         self._process.wait()
         self._process.stdout.close()
 
@@ -145,6 +148,7 @@ class Round:
         self.prunes = self.random.random() < 0.25
         self.poison = self.random.choice([3, 50])
         self.checkpoint = self.random.choice([20, 200, 8000])
+        self.commands = int(self.random.random() < 0.5)
         self.upgrades_at = kills // 2 if self.random.random() < 0.4 else None
         self.started = 0
         self.children: list[Child] = []
@@ -153,7 +157,7 @@ class Round:
     def __enter__(self) -> Round:
         self.nursery = Nursery()
         self.outside = Outside()
-        self.observer = observer(self.store)
+        self.observer = observer(self.store, self.poison)
         self.watch = Watch(self.observer)
         return self
 
@@ -214,9 +218,9 @@ class Round:
                 child.wakes = None
                 os.kill(child.pid, signal.SIGCONT)
                 self.figures.troubles["asleep at a commit and woken late"] += 1
-        for role, number in (("worker", self.workers), ("caller", 1)):
+        for role, number in (("worker", self.workers), ("caller", 1), ("command", self.commands)):
             while sum(child.settings.role == role for child in self.children) < number:
-                self._start(role, self._plan(role))
+                self._start(role, self._plan(role) if role != "command" else None)
 
     def _ended(self, child: Child, code: int) -> None:
         self.children.remove(child)
@@ -225,7 +229,7 @@ class Round:
             last = errors.read_text().strip().splitlines()[-1:] if errors.exists() else []
             self.figures.faults.append(f"seed {self.seed}: a {child.settings.role} ended with {code}: {last}")
             return
-        assert child.settings.plan is not None
+        assert child.settings.plan is not None, "killed by somebody else"
         plan = child.settings.plan
         self._killed(f"{plan.side} a {'statement' if plan.side == 'inside' else 'commit'}")
         self.figures.points[plan.name] += 1
@@ -236,6 +240,8 @@ class Round:
 
     def _kill(self, child: Child, kind: str) -> None:
         """Kill a process now; it may have died at its own point a moment before."""
+        if child.settings.role == "command":
+            kind = f"{kind}, an interlock worker of the command line"
         os.kill(child.pid, signal.SIGKILL)
         self.nursery.reap(child.pid, wait=True)
         self.children.remove(child)
@@ -245,6 +251,16 @@ class Round:
         """One of a role, and rather one that is awake: those that sleep are to wake late."""
         able = [child for child in self.children if child.settings.role == role]
         return self.random.choice([child for child in able if child.wakes is None] or able)
+
+    def await_end(self, child: Child) -> int | Literal["stopped"]:
+        """The exit code of a process that is to end, or to stop, by itself; `Broken` where it does not."""
+        until = time.monotonic() + PATIENCE
+        while time.monotonic() < until:
+            code = self.nursery.reap(child.pid)
+            if code is not None:
+                return code
+            time.sleep(0.01)
+        raise Broken(f"the {child.settings.role} does not end: {child.settings.plan}")
 
     # --- faults ---
 
@@ -279,7 +295,8 @@ class Round:
         self.judge()
 
     def _kill_at_random(self) -> None:
-        self._kill(self._some(self.random.choice(["worker", "worker", "caller"])), "at random")
+        role = self.random.choice(["worker", "worker", "caller", *["command"] * self.commands])
+        self._kill(self._some(role), "at random")
 
     def _kill_in_effect(self) -> None:
         """Kill a worker while the outside has a request of one in hand."""
@@ -355,11 +372,11 @@ class Round:
         version = self.random.choice(steps[:-1])
         made_older(self.store, version)
         for number in range(self.workers + 2):
-            inside = Plan(f"CREATE {'TABLE' if version < 3 else 'INDEX'}", "inside")
-            self._start("worker", inside if number < 2 else None)
+            kind, name = self.random.choice(made_after(version))
+            self._start("worker", Plan(f"CREATE {kind} {name}", "inside") if number < 2 else None)
         time.sleep(self.random.uniform(0.0, 0.2))
         self._kill(self.children[-1], "during an upgrade")
-        self.observer = observer(self.store)
+        self.observer = observer(self.store, self.poison)
         self.watch = Watch(self.observer)
         self.figures.troubles[f"upgrade from version {version} with runs in flight"] += 1
 
@@ -434,22 +451,24 @@ class Round:
         counts["events"] += sum(kinds.values())
 
 
-def observer(path: str) -> SqliteKernel:
+def observer(path: str, poison: int) -> SqliteKernel:
     """The kernel of a process that looks at a store and answers for people."""
     services = services_of(Registry(allow=["shell"]), StoreCipher(f"{path}.key"))
+    services = msgspec.structs.replace(services, poison_after=poison)
     return SqliteKernel(SqliteStore(path, busy=30.0), services)
+
+
+def made_after(version: int) -> list[tuple[str, str]]:
+    """The tables and indexes, by kind and name, that the migrations after a version make."""
+    scripts = [script for number, script in migrations("sqlite") if number > version]
+    return [found for script in scripts for found in re.findall(r"(?m)^CREATE (TABLE|INDEX) (\w+)", script)]
 
 
 def made_older(path: str, version: int) -> None:
     """Take back what the migrations after ``version`` have made."""
     with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as db:
-        for number, script in reversed(migrations("sqlite")):
-            if number <= version:
-                continue
-            for line in script.splitlines():
-                words = line.split()
-                if words[:1] == ["CREATE"] and words[1] in ("TABLE", "INDEX"):
-                    db.execute(f"DROP {words[1]} IF EXISTS {words[2]}")
+        for kind, name in reversed(made_after(version)):
+            db.execute(f"DROP {kind} IF EXISTS {name}")
         db.execute(f"PRAGMA user_version={version}")
 
 

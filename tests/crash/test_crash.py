@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from crash import checks, power
+from crash.invariants import Watch
 from crash.lossy import Disk, Op
 from crash.points import BY_CALLERS, BY_WORKERS, STATEMENTS, Plan
 from crash.round import Figures, Round, observer, small_disk
@@ -59,12 +60,7 @@ def test_a_worker_dies_or_sleeps_at_the_point_that_it_is_told(tmp_path: Path, fi
     with Round(3, tmp_path, 0, figures) as played:
         victim = played._start("worker", plan)
         played._start("caller")
-        for _ in range(3000):
-            code = played.nursery.reap(victim.pid)
-            if code is not None:
-                break
-            time.sleep(0.02)
-        assert code == ("stopped" if plan.sleeps else -9)
+        assert played.await_end(victim) == ("stopped" if plan.sleeps else -9)
         for child in list(played.children):
             if child is not victim or plan.sleeps:
                 played._kill(child, "at random")
@@ -73,6 +69,29 @@ def test_a_worker_dies_or_sleeps_at_the_point_that_it_is_told(tmp_path: Path, fi
         played.judge()
     assert figures.faults == []
     assert figures.counts["events worker.lost"] > 0
+
+
+@pytest.mark.parametrize("table", ["meta", "events", "tasks_ready_by_block", "journal"])
+def test_a_process_that_dies_while_it_makes_the_store_leaves_it_to_others(
+    tmp_path: Path, figures: Figures, table: str
+) -> None:
+    kind = "INDEX" if table.startswith("tasks_") else "TABLE"
+    with Round(5, tmp_path, 0, figures) as played:
+        played.observer.close()
+        played.store = str(tmp_path / "new.db")
+        first = played._start("worker", Plan(f"CREATE {kind} {table}", "inside"))
+        assert played.await_end(first) == -9
+        played.children.remove(first)
+        for role in ("worker", "worker", "worker", "caller"):
+            played._start(role)
+        played.observer = observer(played.store, played.poison)
+        while not played.observer.runs():
+            time.sleep(0.02)
+        for child in list(played.children):
+            played._kill(child, "at random")
+        played.watch = Watch(played.observer)
+        played.judge()
+    assert figures.faults == []
 
 
 def test_the_points_are_events_verbs_and_statements_that_there_are() -> None:
@@ -130,6 +149,7 @@ class Quiet(NamedTuple):
     """A round without a fault: its store, what its callers noted, and what the outside was sent."""
 
     store: Path
+    poison: int
     notes: list[dict[str, Any]]
     records: list[dict[str, Any]]
 
@@ -138,6 +158,7 @@ class Quiet(NamedTuple):
 def quiet(tmp_path_factory: pytest.TempPathFactory) -> Quiet:
     figures = Figures()
     with Round(4, tmp_path_factory.mktemp("quiet"), 0, figures) as played:
+        played.prunes = False
         for role in ("worker", "caller"):
             played._start(role)
         wanted = "SELECT count(DISTINCT kind) FROM events WHERE kind IN ('signal.received', 'lease.granted')"
@@ -147,7 +168,7 @@ def quiet(tmp_path_factory: pytest.TempPathFactory) -> Quiet:
             played._kill(child, "at random")
         played.judge()
         assert figures.faults == []
-        return Quiet(Path(played.store), played.notes(), played.outside.ask("records"))
+        return Quiet(Path(played.store), played.poison, played.notes(), played.outside.ask("records"))
 
 
 @pytest.mark.parametrize(
@@ -167,7 +188,7 @@ def test_what_was_lost_or_changed_is_found(quiet: Quiet, tmp_path: Path, sql: st
     path = str(tmp_path / quiet.store.name)
     with closing(sqlite3.connect(path, isolation_level=None)) as db:
         assert db.execute(sql).rowcount > 0
-    with closing(observer(path)) as kernel:
+    with closing(observer(path, quiet.poison)) as kernel:
         faults = checks.After(kernel, quiet.notes, quiet.records).faults()
     assert any(said in fault for fault in faults)
 
@@ -180,7 +201,7 @@ def test_what_was_lost_or_changed_is_found(quiet: Quiet, tmp_path: Path, sql: st
     ],
 )
 def test_an_effect_that_should_not_be_is_found(quiet: Quiet, record: dict[str, Any], said: str) -> None:
-    with closing(observer(str(quiet.store))) as kernel:
+    with closing(observer(str(quiet.store), quiet.poison)) as kernel:
         run = kernel.runs()[0].run
         more = [{**record, "idempotency": record["idempotency"].replace("RUN", run)}] * 9
         faults = checks.After(kernel, quiet.notes, [*quiet.records, *more]).faults()
