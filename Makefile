@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
 JOBS ?= 2
 
-.PHONY: demo test test-vscode lint format docs bench bench-engine clean test-editors campaign-agreement campaign-simulation campaign-cells crash
+.PHONY: demo test test-vscode lint format docs bench bench-engine clean test-editors campaign-agreement campaign-simulation campaign-cells campaign-leases crash
 
 $(STAMP): pyproject.toml
 	@test -n "$(PYTHON)" || { echo "Interlock needs Python 3.11 or newer, and none was found." >&2; exit 2; }
@@ -75,10 +75,14 @@ crash: $(STAMP)
 campaign-simulation: $(STAMP)
 	$(BIN)/python tests/simulation/campaign.py --transitions $(or $(N),1000000) --seed $(or $(SEED),0) --jobs $(JOBS)
 
-# The same seeds over plain dictionaries instead of SQLite: several times as many transitions in the same time.
+# The cells without SQLite, over plain dictionaries: whole runs, and keys and queues by themselves.
 campaign-cells: $(STAMP)
 	$(BIN)/python tests/simulation/campaign.py --store cells --transitions $(or $(N),5000000) \
 		--seed $(or $(SEED),1000000) --jobs $(JOBS)
+
+campaign-leases: $(STAMP)
+	$(BIN)/python tests/simulation/campaign.py --store leases --transitions $(or $(N),100000000) \
+		--seed $(or $(SEED),0) --jobs $(JOBS)
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -4,6 +4,9 @@
 a named scenario, the pool of workflows, or a generated workspace; which one follows from the seed.  A seed
 that breaks prints the line that replays it, and the campaign goes on.  At the end stands a summary, as JSON
 in a file where ``--summary`` names one.  A transition is one decision of a cell (of a run, a key or a queue).
+
+``--store cells`` plays the same seeds over dictionaries instead of SQLite; ``--store leases`` plays keys and
+queues alone, without runs.
 """
 
 from __future__ import annotations
@@ -27,6 +30,7 @@ import simulation.scenarios_faults
 import simulation.scenarios_leases
 import simulation.scenarios_other_runs
 import simulation.scenarios_stops  # noqa: F401  (the four fill the table)
+from interlock.engine.simulate.leases import Leases
 from interlock.engine.simulate.simulation import Simulation
 from simulation.generated import Generated
 from simulation.scenario import SCENARIOS, perform
@@ -34,7 +38,10 @@ from simulation.scenario import SCENARIOS, perform
 CHUNK = 24
 PARTS = ("pool", "pool", "generated", "pool", "scenario", "pool", "generated", "pool")
 """What the seeds play, in turn."""
-Store = Literal["sqlite", "cells"]
+LEASE_DECISIONS = 5000
+WHOLE_EVERY = 100
+"""Commits after which the whole store is checked; what a commit touched is checked every time."""
+Store = Literal["sqlite", "cells", "leases"]
 
 
 class Outcome(msgspec.Struct):
@@ -73,13 +80,17 @@ def scenario_of(seed: int) -> str | None:
 
 def play(seed: int, store: Store, folder: str) -> Outcome:
     """One seed.  Raises what it breaks with."""
+    if store == "leases":
+        leases = Leases(seed)
+        leases.run(LEASE_DECISIONS)
+        return Outcome(1, leases.decided, parts={"leases": leases.decided})
     part = part_of(seed)
     if part == "scenario":
         name = scenario_of(seed)
         done = perform(name, seed, store) if name is not None else 0
-        return Outcome(1, done, 0, 0, {part: done})
+        return Outcome(1, done, parts={part: done})
     kind = Simulation if part == "pool" else Generated
-    sim = kind(seed, os.path.join(folder, f"{seed}.db"), store=store, replays=seed % 16 < 2)
+    sim = kind(seed, os.path.join(folder, f"{seed}.db"), store=store, replays=seed % 16 < 2, whole_every=WHOLE_EVERY)
     try:
         sim.run()
     finally:
@@ -97,10 +108,12 @@ def chunk(first: int, count: int, store: Store) -> Outcome:
                 total.add(play(seed, store, folder))
             except Exception as error:
                 told = str(error) if isinstance(error, AssertionError) else traceback.format_exc(limit=-5)
-                total.add(
-                    Outcome(1, faults=[f"seed {seed} ({part_of(seed)}): {told}\n  replay: {replay(seed, store)}"])
-                )
+                total.add(Outcome(1, faults=[f"{_name(seed, store)}: {told}\n  replay: {replay(seed, store)}"]))
     return total
+
+
+def _name(seed: int, store: Store) -> str:
+    return f"seed {seed} ({'leases' if store == 'leases' else part_of(seed)})"
 
 
 def replay(seed: int, store: Store) -> str:
@@ -157,9 +170,7 @@ def campaign(wanted: int, seed: int, store: Store, jobs: int, most_faults: int) 
 def one(seed: int, store: Store) -> int:
     """Replay a seed; its fault, or that there is none."""
     found = chunk(seed, 1, store)
-    print(
-        found.faults[0] if found.faults else f"seed {seed} ({part_of(seed)}): {found.transitions} transitions, no fault"
-    )
+    print(found.faults[0] if found.faults else f"{_name(seed, store)}: {found.transitions} transitions, no fault")
     return 1 if found.faults else 0
 
 
@@ -167,7 +178,7 @@ def main() -> int:
     reader = argparse.ArgumentParser(description=__doc__)
     reader.add_argument("--transitions", type=int, default=1_000_000)
     reader.add_argument("--seed", type=int, default=0)
-    reader.add_argument("--store", choices=["sqlite", "cells"], default="sqlite")
+    reader.add_argument("--store", choices=["sqlite", "cells", "leases"], default="sqlite")
     reader.add_argument("--jobs", type=int, default=2)
     reader.add_argument("--most-faults", type=int, default=20, help="stop after so many")
     reader.add_argument("--one", action="store_true", help="play only this seed")

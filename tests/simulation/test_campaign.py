@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from interlock.engine.cells import waits
+from interlock.engine.cells import keys, waits
+from interlock.engine.simulate.leases import RUNS
 from interlock.engine.simulate.simulation import Simulation
 from simulation import campaign
 from simulation.generated import Generated
@@ -17,6 +18,32 @@ def test_seeds_hold(first: int) -> None:
     found = campaign.chunk(first, 16, "cells")
     assert found.faults == []
     assert found.seeds == 16
+
+
+def test_keys_and_queues_alone_answer_as_the_model_does() -> None:
+    found = campaign.chunk(0, 4, "leases")
+    assert found.faults == []
+    assert found.transitions == 4 * campaign.LEASE_DECISIONS
+
+
+def test_a_key_that_serves_the_last_one_first_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = keys._serve
+
+    def unfair(key: keys.Key, now: float, tickets: keys.Tickets, out: keys.KeyChanges) -> None:
+        class Backwards:
+            def first(self, after: int) -> keys.Ticket | None:
+                left = [tickets.of(run) for run in RUNS]
+                rows = [ticket for mine in left for ticket in mine if ticket.number not in out.unqueued]
+                return max(rows, key=lambda ticket: ticket.number, default=None)
+
+            def of(self, run: str) -> list[keys.Ticket]:
+                return tickets.of(run)
+
+        real(key, now, Backwards(), out)
+
+    monkeypatch.setattr(keys, "_serve", unfair)
+    found = campaign.chunk(0, 1, "leases")
+    assert "should have been" in found.faults[0]
 
 
 def digest(seed: int, folder: Path, store: campaign.Store) -> str:

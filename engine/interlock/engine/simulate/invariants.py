@@ -104,13 +104,15 @@ class Watch:
             self._as_the_model("queue", queue)
             if settled:
                 for (run,) in self.store.all("slots", *queue):
-                    _must(self._lives(run), f"{run} ended and has a slot")
+                    if not self._lives(run):
+                        raise Broken(f"{run} ended and has a slot")
         for run in self.store.known_runs():
             stored = self.kernel.rows.load(run, self.kernel.plan_of)
             assert stored is not None
             self._run(stored, settled)
             done = self.store.count_events(run, "step.completed")
-            _must(stored.run.transitions == done, f"{run} counts {stored.run.transitions} of {done} transitions")
+            if stored.run.transitions != done:
+                raise Broken(f"{run} counts {stored.run.transitions} of {done} transitions")
             self._same(stored)
 
     def _same(self, stored: Cell) -> None:
@@ -122,8 +124,10 @@ class Watch:
             mine, its = getattr(cell, part), getattr(stored, part)
             if part == "values":
                 mine = {scope: names for scope, names in mine.items() if names}
-            _must(mine == its, f"{stored.run.id}: {part} in memory is {mine}, and stored is {its}")
-        _must(cell.frames == stored.frames, f"{stored.run.id}: frames in memory are not those that are stored")
+            if mine != its:
+                raise Broken(f"{stored.run.id}: {part} in memory is {mine}, and stored is {its}")
+        if cell.frames != stored.frames:
+            raise Broken(f"{stored.run.id}: frames in memory are not those that are stored")
 
     # --- keys ---
 
@@ -135,22 +139,30 @@ class Watch:
         limit, _, next_fence = row
         holders = self.store.all("holders", *at)
         tickets = self.store.all("tickets", *at)
-        _must(next_fence >= self.fences.get(at, 0), f"the fence of {key} went back")
+        if next_fence < self.fences.get(at, 0):
+            raise Broken(f"the fence of {key} went back")
         self.fences[at] = next_fence
         fences = [each[1] for each in holders]
-        _must(len(set(fences)) == len(fences), f"two holders of {key} share a fence")
-        _must(all(fence < next_fence for fence in fences), f"{key} has a fence of the future")
+        if len(set(fences)) != len(fences):
+            raise Broken(f"two holders of {key} share a fence")
+        if any(fence >= next_fence for fence in fences):
+            raise Broken(f"{key} has a fence of the future")
         if limit is None:
-            _must(not holders and not tickets, f"{key} is held or waited for without a limit")
+            if holders or tickets:
+                raise Broken(f"{key} is held or waited for without a limit")
         else:
-            _must(len(holders) <= limit, f"{key} has {len(holders)} holders and a limit of {limit}")
+            if len(holders) > limit:
+                raise Broken(f"{key} has {len(holders)} holders and a limit of {limit}")
             self._in_order(at, {each[0]: each[1] for each in tickets}, {each[0] for each in holders})
             waiting = {each[1] for each in tickets}
-            _must(not waiting & {each[0] for each in holders}, f"a holder of {key} waits for it")
+            if waiting & {each[0] for each in holders}:
+                raise Broken(f"a holder of {key} waits for it")
             if tickets:
-                _must(len(holders) == limit, f"{key} has room, and a waiter")
+                if len(holders) != limit:
+                    raise Broken(f"{key} has room, and a waiter")
         holds = {(run, path): lifetime for run, path, lifetime in self.store.all("holds", *at)}
-        _must({run for run, _ in holds} == {each[0] for each in holders}, "holders and holds do not agree")
+        if {run for run, _ in holds} != {each[0] for each in holders}:
+            raise Broken("holders and holds do not agree")
 
     def _in_order(self, at: At, now: dict[int, str], holders: set[str]) -> None:
         """Who was served since the last look had no earlier ticket of another run before it."""
@@ -159,7 +171,8 @@ class Watch:
             if number in now or run not in holders:
                 continue
             passed = [other for early, other in before.items() if early < number and early in now]
-            _must(set(passed) <= {run}, f"{run} was served at {at[1]} before {passed}")
+            if not set(passed) <= {run}:
+                raise Broken(f"{run} was served at {at[1]} before {passed}")
         self.tickets[at] = now
 
     def _living(self, at: At) -> None:
@@ -167,7 +180,8 @@ class Watch:
             each[0] for each in self.store.all("holders", *at)
         }
         for run in runs:
-            _must(self._lives(run), f"{run} ended and has to do with {at[1]}")
+            if not self._lives(run):
+                raise Broken(f"{run} ended and has to do with {at[1]}")
 
     def _lives(self, run: str) -> bool:
         peek = self.kernel.rows.peek(run)
@@ -179,7 +193,8 @@ class Watch:
         active = [run for (run,) in self.store.all("slots", *at)]
         head = self.store.one("first_waiting", *at, 0)
         if head is not None:
-            _must(len(active) >= head[2], f"{at[1]} has a slot for {head[1]}, which waits")
+            if len(active) < head[2]:
+                raise Broken(f"{at[1]} has a slot for {head[1]}, which waits")
 
     # --- against the model ---
 
@@ -195,22 +210,29 @@ class Watch:
         holders, tickets = self.store.all("holders", *at), self.store.all("tickets", *at)
         holds = {(run, path): lifetime for run, path, lifetime in self.store.all("holds", *at)}
         model = self.reference.key(at)
-        _must(model.limit == limit, f"{key} has the limit {limit}, and should have {model.limit}")
+        if model.limit != limit:
+            raise Broken(f"{key} has the limit {limit}, and should have {model.limit}")
         held = {each[0]: each[1] for each in holders}
-        _must(model.holding() == held, f"{key} is held by {held}, and should be by {model.holding()}")
-        _must(model.places() == holds, f"{key} is held at {holds}, and should be at {model.places()}")
+        if model.holding() != held:
+            raise Broken(f"{key} is held by {held}, and should be by {model.holding()}")
+        if model.places() != holds:
+            raise Broken(f"{key} is held at {holds}, and should be at {model.places()}")
         queue = [(each[0], each[1], each[2]) for each in tickets]
         right = [(each.number, each.run, each.place) for each in model.waiting()]
-        _must(queue == right, f"{queue} wait for {key}, and it should be {right}")
+        if queue != right:
+            raise Broken(f"{queue} wait for {key}, and it should be {right}")
         reviews = {each[0] for each in holders if each[3]}
-        _must(reviews == model.in_review, f"{key} is in review by {reviews}, and should be by {model.in_review}")
+        if reviews != model.in_review:
+            raise Broken(f"{key} is in review by {reviews}, and should be by {model.in_review}")
 
     def _queue_as_the_model(self, at: At) -> None:
         active = [run for (run,) in self.store.all("slots", *at)]
         model = self.reference.queue(at)
-        _must(set(active) == model.active(), f"{active} are active in {at[1]}, and it should be {model.active()}")
+        if set(active) != model.active():
+            raise Broken(f"{active} are active in {at[1]}, and it should be {model.active()}")
         waiting = [run for (run,) in self.store.all("waiting", *at)]
-        _must(waiting == model.waiting(), f"{waiting} wait in {at[1]}, and it should be {model.waiting()}")
+        if waiting != model.waiting():
+            raise Broken(f"{waiting} wait in {at[1]}, and it should be {model.waiting()}")
 
     # --- runs ---
 
@@ -228,11 +250,14 @@ class Watch:
         mine = self.store.motion(run)
         if cell.run.status in TERMINAL:
             for table in ("tasks", "timers", "waits", "deps"):
-                _must(mine[table] == 0, f"{run} has ended and has rows in {table}")
+                if mine[table]:
+                    raise Broken(f"{run} has ended and has rows in {table}")
             reserved = (cell.run.reserved_transitions, cell.run.reserved_cost)
-            _must(reserved == (0, 0), f"{run} has ended with a reservation")
+            if reserved != (0, 0):
+                raise Broken(f"{run} has ended with a reservation")
             if settled:
-                _must(mine["tickets"] + mine["holders"] == 0, f"{run} has ended and holds or waits")
+                if mine["tickets"] + mine["holders"]:
+                    raise Broken(f"{run} has ended and holds or waits")
             return
         if settled:
             self._moving(cell, mine)
@@ -244,7 +269,8 @@ class Watch:
             frame.node is not None and frame.node.status in ("signal", "review") for frame in cell.frames.values()
         )
         waits = any(mine[table] for table in ("tasks", "timers", "waits", "tickets", "waiting"))
-        _must(people or waits, f"{cell.run.id} is {cell.run.status} and nothing will move it")
+        if not (people or waits):
+            raise Broken(f"{cell.run.id} is {cell.run.status} and nothing will move it")
         if cell.run.phase == "active":
             for frame in cell.frames.values():
                 if frame.status == "open" and frame.node is None:
@@ -252,30 +278,32 @@ class Watch:
 
     def _leases(self, cell: Cell) -> None:
         stored = self.store.held_keys(cell.run.id)
-        _must(stored == set(cell.run.holds), f"{cell.run.id} and its keys do not agree on what it holds")
+        if stored != set(cell.run.holds):
+            raise Broken(f"{cell.run.id} and its keys do not agree on what it holds")
         for key, hold in cell.run.holds.items():
             rows = self.store.all("holders", cell.run.account, key)
             fence = next(each[1] for each in rows if each[0] == cell.run.id)
-            _must(fence == hold.fence, f"{cell.run.id} has an old fence of {key}")
+            if fence != hold.fence:
+                raise Broken(f"{cell.run.id} has an old fence of {key}")
         for frame in cell.frames.values():
             node = frame.node
             if node is None or not isinstance(node.body, Held) or node.status == "key":
                 continue
-            _must(node.body.key in cell.run.holds, f"{cell.run.id} is in a section without its lease")
+            if node.body.key not in cell.run.holds:
+                raise Broken(f"{cell.run.id} is in a section without its lease")
 
     def _budget(self, cell: Cell) -> None:
         run = cell.run
-        _must(run.reserved_transitions >= 0 and run.reserved_cost >= 0, f"{run.id} has a negative reservation")
+        if run.reserved_transitions < 0 or run.reserved_cost < 0:
+            raise Broken(f"{run.id} has a negative reservation")
         size = canonical_size(cell.public())
-        _must(run.state_bytes == size, f"{run.id} counts {run.state_bytes} of {size} bytes of state")
+        if run.state_bytes != size:
+            raise Broken(f"{run.id} counts {run.state_bytes} of {size} bytes of state")
         stored = sum(sum(sizes.values()) for sizes in cell.sizes.values())
-        _must(run.stored == stored, f"{run.id} counts {run.stored} of {stored} stored bytes")
+        if run.stored != stored:
+            raise Broken(f"{run.id} counts {run.stored} of {stored} stored bytes")
         budget = cell.plan.workflow.budget
         if budget is not None and run.stop is None:
             limit = budget.max_transitions
-            _must(limit is None or run.transitions <= limit.value, f"{run.id} is over its transitions")
-
-
-def _must(holds: bool, message: str) -> None:
-    if not holds:
-        raise Broken(message)
+            if limit is not None and run.transitions > limit.value:
+                raise Broken(f"{run.id} is over its transitions")

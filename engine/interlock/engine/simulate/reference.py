@@ -43,9 +43,8 @@ class KeyModel:
         return self.requests[0].limit if self.requests else None
 
     def holding(self) -> dict[str, int]:
-        """The holders with their fences, in the order of the fences."""
-        found = {each.run: each.fence for each in self.requests if each.fence}
-        return dict(sorted(found.items(), key=lambda pair: pair[1]))
+        """The holders with their fences."""
+        return {each.run: each.fence for each in self.requests if each.fence}
 
     def places(self) -> dict[tuple[str, str], str]:
         return {(each.run, each.place): each.lifetime for each in self.requests if each.fence}

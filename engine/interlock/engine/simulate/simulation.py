@@ -296,10 +296,18 @@ class Simulation:
 
     def _rest(self) -> None:
         """Faults stop and nobody says anything: whatever waits for no person must end by itself."""
-        kernel = self.world.kernel
         self._beat_and_tick()
+        self.steps_to_rest = self._until_rest()
+        if self.world.watch is not None:
+            self.world.watch.check_whole()
+        forgotten = waits_for_nobody(self.world.kernel)
+        if forgotten:
+            raise Broken(f"these runs wait for nobody and do not end: {forgotten}")
+
+    def _until_rest(self) -> int:
+        """Work and time, until nothing is ready and nothing near is due; in how many steps."""
+        kernel = self.world.kernel
         for steps in range(MOST_STEPS):
-            self.steps_to_rest = steps
             kernel.heartbeat("last")
             due = kernel.tick()
             if self._work_all() or kernel.stats().inbox:
@@ -307,15 +315,9 @@ class Simulation:
             soon = [at for at in (due, kernel.next_ready()) if at is not None]
             wait = min(soon, default=float("inf")) - kernel.last_time
             if wait > SOON:
-                break
+                return steps
             self.world.clock.advance(max(0.0, wait) + 0.001)
-        else:
-            raise Broken("this does not come to rest")
-        if self.world.watch is not None:
-            self.world.watch.check_whole()
-        forgotten = waits_for_nobody(kernel)
-        if forgotten:
-            raise Broken(f"these runs wait for nobody and do not end: {forgotten}")
+        raise Broken("this does not come to rest")
 
     def _work_all(self) -> bool:
         """Everything that is ready succeeds; whether there was anything."""
@@ -333,8 +335,7 @@ class Simulation:
             self._answer_all()
             self.world.clock.advance(60)
             self._beat_and_tick()
-            while self._work_all():
-                pass
+            self._until_rest()
             left = [row for row in self.world.kernel.runs(limit=10_000) if row.status not in TERMINAL]
             if not left and not self.world.kernel.stats().inbox:
                 break
