@@ -89,6 +89,23 @@ def test_not_committed_runs_the_section_again_under_the_same_lease(world: Make) 
     assert w.status(run).state["tell"] == {"id": sent[0]}
 
 
+def test_what_a_worker_believed_dead_still_writes_has_an_older_fence_than_what_follows_its_review(world: Make) -> None:
+    w = world(PUBLISH)
+    run, _ = ready(w)
+    w.finish(w.take("pub/look"))
+    asleep = w.take("pub/act", "mortal")
+    w.die("mortal")
+    assert w.status(run).status == "held_for_review"
+    assert w.status(run).reviews[0].fence == 2
+    w.kernel.review(run, "not-committed")
+    w.finish(w.take("pub/look"))
+    task = w.take("pub/act")
+    assert (asleep.params, task.params) == ({"fence": 1}, {"fence": 2})
+    assert task.idempotency_key == asleep.idempotency_key
+    w.finish(task, Success({"id": 7}))
+    assert w.status(run).state["pub"] == {"acquired": True, "output": {"id": 7}, "fence": 2}
+
+
 def test_abandon_fails_the_run_and_releases_the_lease(world: Make) -> None:
     w = world(PUBLISH)
     run, waiter = in_review(w)

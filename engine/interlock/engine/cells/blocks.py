@@ -180,6 +180,8 @@ def lost(turn: Turn, event: TaskLost, poison_after: int) -> None:
         if work.effects:
             guard[2].touched = True
             turn.touch(guard[0])
+        # It may only sleep: what it still writes must be told from what is written after the review.
+        _refence(turn, _covering(turn, join(frame.prefix, step.id)))
         message = f'The worker "{event.worker}" died while the block ran; whether it acted is not known.'
         steps.fail(turn, frame, step, node.visit, Fault("effect-unknown", message))
     elif node.kills >= poison_after:
@@ -203,16 +205,24 @@ def handed_back(turn: Turn, event: HandedBack) -> None:
 
 def _take_over(turn: Turn, frame: Frame, step: Step, node: Node, work: Work) -> None:
     """New fences for the leases that cover the work, then the task again."""
-    path = join(frame.prefix, step.id)
-    keys = [
-        key
-        for key, hold in turn.run.holds.items()
-        if any(lifetime == "run" or inside(path, place) for place, lifetime in hold.places.items())
-    ]
+    keys = _covering(turn, join(frame.prefix, step.id))
     if not keys or frame.handler:
         repost(turn, frame, step, node)
         return
     work.refencing = keys
+    _refence(turn, keys)
+
+
+def _covering(turn: Turn, path: str) -> list[str]:
+    """The keys of the leases under which the step of a path stands."""
+    return [
+        key
+        for key, hold in turn.run.holds.items()
+        if any(lifetime == "run" or inside(path, place) for place, lifetime in hold.places.items())
+    ]
+
+
+def _refence(turn: Turn, keys: list[str]) -> None:
     for key in keys:
         turn.post(Refence(turn.run.account, key, turn.run.id))
 
