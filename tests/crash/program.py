@@ -15,8 +15,9 @@ import random
 import signal
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
@@ -34,6 +35,7 @@ from interlock.engine.secrets import StoreCipher
 from interlock.engine.store.sqlite import SqliteStore
 from interlock.engine.worker import Worker, loop
 
+Result = TypeVar("Result")
 PASSING = ("store-busy", "store-full")
 
 
@@ -60,10 +62,21 @@ def open_kernel(settings: Settings, registry: Registry, countdown: Countdown | N
     if countdown is not None and countdown.plan.side == "inside":
         watch_statements(countdown)
     cipher = StoreCipher(f"{settings.store}.key")
-    store = SqliteStore(settings.store, "FULL", busy=1.0)
+    store = patient(lambda: SqliteStore(settings.store, "FULL", busy=1.0))
     store.query(f"PRAGMA wal_autocheckpoint={settings.checkpoint}")
     services = msgspec.structs.replace(services_of(registry, cipher), poison_after=settings.poison, lost_after=1.0)
     return Pointed(store, services, countdown), cipher
+
+
+def patient(act: Callable[[], Result]) -> Result:
+    """Try something until the store is neither held by another nor full."""
+    while True:
+        try:
+            return act()
+        except CallerError as error:
+            if error.code not in PASSING:
+                raise
+            time.sleep(0.05)
 
 
 def skewed(path: str) -> None:
@@ -128,7 +141,7 @@ class Caller:
         self.asked = 0
 
     def run(self) -> None:
-        self._repeat()
+        patient(self._repeat)
         acts = [self.dispatch, self.signal, self.answer, self.cancel, self.retry, self.review, self.prune]
         weights = [8, 4, 8, 1, 3, 2, 1 if self.settings.prunes else 0]
         while True:
