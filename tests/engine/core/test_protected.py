@@ -103,6 +103,7 @@ def test_what_a_worker_believed_dead_still_writes_has_an_older_fence_than_what_f
     assert (asleep.params, task.params) == ({"fence": 1}, {"fence": 2})
     assert task.idempotency_key == asleep.idempotency_key
     w.finish(task, Success({"id": 7}))
+    w.work()
     assert w.status(run).state["pub"] == {"acquired": True, "output": {"id": 7}, "fence": 2}
 
 
