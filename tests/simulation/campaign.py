@@ -32,12 +32,14 @@ import simulation.scenarios_other_runs
 import simulation.scenarios_stops  # noqa: F401  (the four fill the table)
 from interlock.engine.simulate.leases import Leases
 from interlock.engine.simulate.simulation import Simulation
+from simulation.circles import Circles
 from simulation.generated import Generated
 from simulation.scenario import SCENARIOS, perform
 
 CHUNK = 24
-PARTS = ("pool", "pool", "generated", "pool", "scenario", "pool", "generated", "pool")
+PARTS = ("pool", "circles", "generated", "pool", "scenario", "pool", "generated", "pool")
 """What the seeds play, in turn."""
+KINDS = {"pool": Simulation, "generated": Generated, "circles": Circles}
 LEASE_DECISIONS = 5000
 WHOLE_EVERY = 100
 """Commits after which the whole store is checked; what a commit touched is checked every time."""
@@ -89,7 +91,7 @@ def play(seed: int, store: Store, folder: str) -> Outcome:
         name = scenario_of(seed)
         done = perform(name, seed, store) if name is not None else 0
         return Outcome(1, done, parts={part: done})
-    kind = Simulation if part == "pool" else Generated
+    kind = KINDS[part]
     sim = kind(seed, os.path.join(folder, f"{seed}.db"), store=store, replays=seed % 16 < 2, whole_every=WHOLE_EVERY)
     try:
         sim.run()

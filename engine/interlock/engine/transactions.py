@@ -257,10 +257,10 @@ class Transaction:
         elif isinstance(message, m.ToQueue):
             self._to_queue(message)
         else:
-            self.event(message.run, message)
             if isinstance(message, m.RunEnded):
                 # Not before its waiter knows: until then a wait for one of several has this one as its way out.
                 self.store.run("drop_dep", message.run, message.path, message.on, message.visit)
+            self.event(message.run, message)
 
     def _to_key(self, message: m.ToKey) -> None:
         # Nobody else can change a key in this transaction, so it is read once.

@@ -78,6 +78,10 @@ class Simulation:
     def definitions(self) -> Mapping[str, Stored]:
         return define(POOL)
 
+    def weight(self, move: str, weight: int) -> int:
+        """How often a move is made, among the others."""
+        return weight
+
     def start_one(self, key: str | None) -> str:
         """Dispatch something; returns the run's id."""
         name = self.random.choice(NAMES)
@@ -125,7 +129,7 @@ class Simulation:
             (4, self._tick),
             (1, self._silence),
         ]
-        weights = [weight for weight, _ in moves]
+        weights = [self.weight(move.__name__[1:], weight) for weight, move in moves]
         try:
             for _ in range(self.actions):
                 _, move = self.random.choices(moves, weights)[0]
@@ -178,7 +182,8 @@ class Simulation:
             if self.writes[at] > 1 + self.allowed[task.run]:
                 raise Broken(f"{at} was written {self.writes[at]} times and nobody said so")
 
-    def _outcome(self, task: Task) -> Outcome:
+    def outcome(self, task: Task) -> Outcome:
+        """What becomes of a task while there are faults."""
         roll = self.random.random()
         if task.block == "fail":
             return _FAIL
@@ -196,7 +201,7 @@ class Simulation:
         many = self.random.sample(self.claimed, min(len(self.claimed), self.random.randint(1, 3)))
         for each in many:
             self.claimed.remove(each)
-        batch = [Settlement(task, self._outcome(task)) for _, task in many]
+        batch = [Settlement(task, self.outcome(task)) for _, task in many]
         self.trail += [f"  settles {each.task.run} {each.task.path} {each.outcome}" for each in batch]
         self.world.kernel.settle_many(batch)
 
@@ -265,7 +270,7 @@ class Simulation:
         if self.stale:
             task = self.stale.pop(self.random.randrange(len(self.stale)))
             self.trail.append(f"  late {task.run} {task.path}")
-            settled = self.world.kernel.settle(task, self._outcome(task))
+            settled = self.world.kernel.settle(task, self.outcome(task))
             if settled.accepted:
                 self.trail.append("  (in time after all)")
 
@@ -300,6 +305,10 @@ class Simulation:
         self.steps_to_rest = self._until_rest()
         if self.world.watch is not None:
             self.world.watch.check_whole()
+        self.at_rest()
+
+    def at_rest(self) -> None:
+        """What must hold once nothing moves by itself any more."""
         forgotten = waits_for_nobody(self.world.kernel)
         if forgotten:
             raise Broken(f"these runs wait for nobody and do not end: {forgotten}")

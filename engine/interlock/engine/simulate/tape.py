@@ -15,6 +15,7 @@ import msgspec
 
 from interlock.engine.cells import admission, keys
 from interlock.engine.cells import run as run_cell
+from interlock.engine.cells.messages import Deadlocked
 
 
 class Decision(msgspec.Struct):
@@ -34,6 +35,8 @@ class Tape:
         self.decisions: list[Decision] = []
         self.total = 0
         self.commits = 0
+        self.unheard: list[Any] | None = None
+        """With a list here no run hears of a deadlock: what it would have been told is kept instead."""
 
     def begin(self) -> None:
         self.decisions = []
@@ -89,6 +92,9 @@ def _cell(kind: str, decide: Callable[..., Any]) -> Callable[..., Any]:
 
 def _turn(decide: Callable[..., Any]) -> Callable[..., Any]:
     def heard(turn: Any, *given: Any) -> Any:
+        if _current is not None and _current.unheard is not None and given and isinstance(given[0], Deadlocked):
+            _current.unheard.append(given[0])
+            return None
         out = decide(turn, *given)
         if _current is not None:
             _current.decisions.append(Decision("run", turn.run.id, given[0] if given else None))

@@ -1,0 +1,125 @@
+"""Deadlocks in the simulation: every circle is told of, and what is told of is one.
+
+A seed makes workflows that take keys, start and wait for each other in every way, with nothing that could
+break a circle from outside: no person, no time-out, no stop, no failure.  In half of the seeds all runs must
+end, since each circle fails a wait.  In the other half nobody hears of a deadlock: then the waits that would
+have failed must still stand there when everything has come to rest.  One that went on was told wrongly.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from typing import Any
+
+from interlock.engine.cells.state import join
+from interlock.engine.definition import Stored
+from interlock.engine.ports import Json, Outcome, Success, Task
+from interlock.engine.simulate.invariants import Broken
+from interlock.engine.simulate.simulation import Simulation
+from interlock.engine.simulate.world import define
+
+WORKFLOWS = 4
+KEYS = ("a", "b", "c")
+
+
+class Circles(Simulation):
+    """The play of a seed over its own workflows."""
+
+    def __init__(self, seed: int, path: str, **given: Any) -> None:
+        self.maker = _Maker(random.Random(f"circles {seed}"))
+        self.text = self.maker.text()
+        super().__init__(seed, path, **given)
+        if seed // 8 % 2:
+            self.world.tape.unheard = []
+            self.replays = False  # what was kept from the runs stands in their journals
+        self.moves_allowed = {"dispatch", "claim", "settle", "tick", "restart", "pass_time", "hand_back"}
+
+    def definitions(self) -> Mapping[str, Stored]:
+        return define(self.text)
+
+    def weight(self, move: str, weight: int) -> int:
+        return weight if move in self.moves_allowed else 0
+
+    def start_one(self, key: str | None) -> str:
+        return self.world.start(f"w{self.random.randrange(WORKFLOWS)}")
+
+    def result(self, task: Task, calm: bool) -> Json:
+        return {}
+
+    def outcome(self, task: Task) -> Outcome:
+        return Success({})
+
+    def at_rest(self) -> None:
+        unheard = self.world.tape.unheard
+        if unheard is None:
+            super().at_rest()
+            return
+        for each in unheard:
+            if not self._stands(each.run, each.path, each.visit):
+                raise Broken(f"{each.run} went on at {each.path} though: {each.message}\n{self.text}")
+        # Nobody was told, so a person ends what is stuck; from now on who closes a circle hears of it.
+        self.world.tape.unheard = None
+        for row in self.world.kernel.runs(limit=10_000):
+            if row.ended_at is None:
+                self._try(lambda run=row.run: self.world.kernel.cancel(run))  # type: ignore[misc]
+
+    def _stands(self, run: str, path: str, visit: int) -> bool:
+        with self.world.kernel.looking():
+            cell = self.world.kernel.cell(run)
+        assert cell is not None
+        return any(
+            frame.node is not None
+            and join(frame.prefix, frame.node.step) == path
+            and frame.node.visit == visit
+            and frame.node.status in ("key", "runs", "child")
+            for frame in cell.frames.values()
+        )
+
+
+class _Maker:
+    """Workflows that wait for keys and for each other; only later ones are started, so none starts itself."""
+
+    def __init__(self, rng: random.Random) -> None:
+        self.random = rng
+        self.limits = {key: rng.choice([1, 1, 2]) for key in KEYS}
+        self.ids = 0
+
+    def text(self) -> str:
+        return "---\n".join(self._workflow(number) for number in range(WORKFLOWS))
+
+    def _workflow(self, number: int) -> str:
+        head = f"workflow: w{number}\n"
+        if self.random.random() < 0.5:
+            head += f"concurrency: {{limit: {self.random.randint(1, 2)}}}\n"
+        steps = [line for _ in range(self.random.randint(2, 4)) for line in self._step(number, True)]
+        return head + "steps:\n" + "".join(f"  - {line}\n" for line in steps)
+
+    def _step(self, number: int, top: bool) -> list[str]:
+        self.ids += 1
+        id, key = f"s{self.ids}", self.random.choice(KEYS)
+        kinds = ["claim", "claim", "section", "block"]
+        kinds += ["run", "start", "start"] if number < WORKFLOWS - 1 else []
+        kinds += ["branches"] if top else []
+        kind = self.random.choice(kinds)
+        later = f"w{self.random.randrange(number + 1, WORKFLOWS)}" if number < WORKFLOWS - 1 else ""
+        if kind == "claim":
+            return [f"{{id: {id}, concurrency: {{resource: {key}, lifetime: run, limit: {self.limits[key]}}}}}"]
+        if kind == "section":
+            inner = f"steps: [{{id: i{id}, block: work, params: {{}}}}]"
+            return [f"{{id: {id}, concurrency: {{resource: {key}, limit: {self.limits[key]}, {inner}}}}}"]
+        if kind == "run":
+            return [f"{{id: {id}, run_workflow: {{workflow: {later}, inputs: {{}}, result_key: r{id}}}}}"]
+        if kind == "start":
+            count = self.random.randint(1, 3)
+            mode = self.random.choice(["all", "any", f"quorum, quorum: {self.random.randint(1, count)}"])
+            items = [{} for _ in range(count)]
+            return [
+                f"{{id: {id}, start_workflows: {{workflow: {later}, items: {items}, result_key: ids{id}}}}}",
+                f"{{id: p{id}, block: work, params: {{}}}}",
+                f'{{id: w{id}, wait_for_workflows: {{workflows: "{{ids{id}}}", mode: {mode}, result_key: r{id}}}}}',
+            ]
+        if kind == "branches":
+            parts = [f"{name}: {{steps: [{', '.join(self._step(number, False))}]}}" for name in ("x", "y")]
+            return [f"{{id: {id}, concurrency: {{on_error: collect, branches: {{{', '.join(parts)}}}}}}}"]
+        return [f"{{id: {id}, block: work, params: {{}}}}"]
