@@ -11,6 +11,7 @@ import json
 import os
 import random
 import re
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -45,9 +46,9 @@ PATIENCE = 120.0
 class Nursery:
     """The process that forks the others."""
 
-    def __init__(self) -> None:
+    def __init__(self, program: Path) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, str(HERE / "program.py")], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            [sys.executable, str(program)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
 
     def start(self, settings: Settings) -> int:
@@ -138,6 +139,7 @@ class Round:
         self.kills = kills
         self.figures = figures
         self.workers = workers
+        self.program = HERE / "program.py"
         self.random = random.Random(seed)
         self.disk = folder / "disk"
         self.disk.mkdir(parents=True, exist_ok=True)
@@ -155,7 +157,7 @@ class Round:
         self.killed = 0
 
     def __enter__(self) -> Round:
-        self.nursery = Nursery()
+        self.nursery = Nursery(self.program)
         self.outside = Outside()
         self.observer = observer(self.store, self.poison)
         self.watch = Watch(self.observer)
@@ -477,7 +479,8 @@ def small_disk(folder: Path, size: str) -> Iterator[bool]:
     """A file system in memory of this size at a folder, where the machine lets one be mounted."""
     folder.mkdir(parents=True, exist_ok=True)
     given = ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(folder)]
-    mounted = sys.platform.startswith("linux") and subprocess.run(given, capture_output=True).returncode == 0
+    able = sys.platform.startswith("linux") and shutil.which("mount") is not None
+    mounted = able and subprocess.run(given, capture_output=True).returncode == 0
     try:
         yield mounted
     finally:
