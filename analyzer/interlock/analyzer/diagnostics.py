@@ -33,8 +33,11 @@ class TextEdit(msgspec.Struct, frozen=True):
 
 
 class PlacedFix(msgspec.Struct, frozen=True):
+    """A fix with its edits; one that is not ``sure`` is never applied without asking."""
+
     title: str
     edits: tuple[TextEdit, ...]
+    sure: bool = True
 
 
 class Diagnostic(msgspec.Struct, frozen=True):
@@ -94,4 +97,4 @@ def _fix(fix: Fix) -> PlacedFix:
         span = edit.span
         start, end = span.position, span.source.position(span.end_offset)
         edits.append(TextEdit(span.source.path, start.line, start.column, end.line, end.column, edit.text))
-    return PlacedFix(fix.title, tuple(edits))
+    return PlacedFix(fix.title, tuple(edits), fix.sure)

@@ -23,10 +23,14 @@ class Edit(msgspec.Struct, frozen=True):
 
 
 class Fix(msgspec.Struct, frozen=True):
-    """A mend that can be applied without asking: it removes its finding and adds none."""
+    """A mend that removes its finding and adds none.
+
+    One that is not ``sure`` guesses what was meant: it is offered, and never applied without asking.
+    """
 
     title: str
     edits: tuple[Edit, ...]
+    sure: bool = True
 
 
 class Related(msgspec.Struct, frozen=True):

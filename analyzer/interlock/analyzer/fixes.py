@@ -113,6 +113,8 @@ class Fixer:
         for one in self.report([one for one in self.found if one.file in self.wanted]):
             if one.file not in self.place or _mark(one) in self.refused:
                 continue
+            if one.fix is not None and not one.fix.sure:
+                continue
             fix = replacement(self.files[self.place[one.file]].source, one)
             if fix is not None and fix.edits:
                 by_file.setdefault(one.file, []).append(fix)

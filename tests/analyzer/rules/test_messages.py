@@ -149,3 +149,118 @@ def test_a_free_name_for_a_reserved_one(word: str, free: str) -> None:
 def test_an_unknown_field_of_a_small_mapping_is_told_what_can_stand_there() -> None:
     one = the_one("workflow: w\nsteps:\n  - {id: a, wait_for_approval: {message: go?}}\n")
     assert (one.code, one.hint) == ("IL103", "What can stand here: result_key, match, correlation_key.")
+
+
+STATE = "it is there where the step has run."
+
+
+@pytest.mark.parametrize(
+    ("read", "message", "hint"),
+    [
+        (
+            "a.status",
+            '"a" is a step, and handlers see no step by its name: the run may have stopped before it.',
+            f"Read it as state.?a.?status.orValue(…): {STATE}",
+        ),
+        (
+            "deep.v",
+            '"deep" is a step, and handlers see no step by its name: the run may have stopped before it.',
+            "Give what contains it an output that reads it, and read that through `state`.",
+        ),
+        ("undo.x", '"undo" is a step of a handler, and handlers see no step by its name.', None),
+        ("nothing.x", '"nothing" is not a name that stands here.', "What stands here: inputs, run, state, secrets."),
+    ],
+)
+def test_a_handler_that_reads_a_step_is_told_where_to_look(read: str, message: str, hint: str | None) -> None:
+    one = the_one(f"""\
+workflow: w
+steps:
+  - id: a
+    block: http
+    params: {{url: "https://a.example"}}
+  - id: par
+    concurrency:
+      branches:
+        left: {{steps: [{{id: deep, block: set, params: {{v: 1}}}}]}}
+on_cancel:
+  - id: undo
+    block: log
+    params: {{message: hi}}
+  - id: tell
+    block: log
+    params: {{message: "{{{read}}}"}}
+""")
+    assert (one.code, one.message, one.hint) == ("IL202", message, hint)
+
+
+def test_a_step_that_ran_on_some_ways_can_be_read_from_the_state() -> None:
+    text = """\
+workflow: w
+inputs: {go: boolean}
+budget: {max_transitions: 20}
+steps:
+  - id: pick
+    block: log
+    params: {message: hi}
+    next: "{inputs.go ? 'a' : 'b'}"
+  - id: a
+    block: set
+    params: {v: READ_A}
+  - id: b
+    block: http
+    params: {url: "https://a.example", query: {last: READ_B}}
+    next: "{b.status == 200 ? 'end' : 'b'}"
+"""
+    later = the_one(text.replace("READ_A", '"{b.status}"').replace("READ_B", "1"))
+    assert later.hint == "Read only what stands before this place, whatever way the run takes to it."
+    other = the_one(text.replace("READ_A", "1").replace("READ_B", '"{a.v}"'))
+    assert (other.code, other.hint) == ("IL203", f"Read it as state.?a.?v.orValue(…): {STATE}")
+    again = the_one(text.replace("READ_A", "1").replace("READ_B", '"{b.json.at}"'))
+    assert again.hint == f"Read it as state.?b.?json.?at.orValue(…): {STATE}"
+
+
+def test_a_private_name_is_not_in_the_state() -> None:
+    one = the_one("""\
+workflow: w
+steps:
+  - id: ask
+    wait_for_input: {result_key: _answer}
+  - id: say
+    block: log
+    params: {message: "{_answer.x} {state._answer.x}"}
+""")
+    assert (one.code, one.line, one.column) == ("IL205", 6, 45)
+    assert one.message == '"_answer" is private (it starts with `_`), and never in the state.'
+
+
+def test_a_key_of_the_workflow_cannot_read_the_state() -> None:
+    one = the_one("workflow: w\nidempotency_key: '{state.x}'\nsteps: [{id: a, block: log, params: {message: hi}}]")
+    assert (one.code, one.line, one.hint) == ("IL202", 2, "Build the key from inputs.")
+
+
+def test_a_workflow_that_starts_itself_is_a_ring_of_one() -> None:
+    (one,) = (
+        one
+        for one in check_texts(
+            {
+                "example.workflow.yaml": """\
+workflow: w
+inputs: {n: integer}
+steps:
+  - id: a
+    start_workflows: {items: [1], workflow: w, payload_key: n}
+"""
+            }
+        )
+        if one.code == "IL417"
+    )
+    assert one.message.startswith('The runs of "w" → "w" start each other')
+
+
+def test_both_bodies_of_a_request_are_one_too_many() -> None:
+    one = the_one(
+        "workflow: w\nsteps:\n  - id: a\n    block: http\n"
+        "    params: {url: 'https://a.example', body: x, method: POST, json: {a: 1}}"
+    )
+    assert (one.code, one.message) == ("IL209", '"http" takes only one of "body" and "json".')
+    assert one.column == 63

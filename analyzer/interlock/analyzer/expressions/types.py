@@ -386,7 +386,7 @@ def text_type_problem(type: Type, key: bool = False) -> str | None:
     if isinstance(type, Null):
         return "null cannot be written as text"
     if key and isinstance(type, (List, Map, Record)):
-        return "a list or a map cannot stand in a key"
+        return "a key is made of texts, numbers and booleans"
     if not is_json(type):
         return "it has no form as text"
     return None

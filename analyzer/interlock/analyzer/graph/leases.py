@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from interlock.analyzer.expressions.paths import Guard
-from interlock.analyzer.graph.facts import Fact, own_condition
+from interlock.analyzer.graph.facts import own_condition
 from interlock.analyzer.graph.flow import Edge
 from interlock.analyzer.graph.keys import Key, key_of
 from interlock.analyzer.model.nodes import (
@@ -257,7 +257,7 @@ class Leases:
         if not bits:
             return bits
         facts = self.unit.facts.at(*self.unit.flow.of(step)) | own_condition(step)
-        refused = {fact.path[0] for fact in facts if _is_refusal(fact)}
+        refused = {fact.path[0] for fact in facts if isinstance(fact, Guard) and _is_refusal(fact)}
         for one in self.decode(bits) if refused else ():
             here = self.unit.flow.of(one.step)[0].role == "workflow"
             if here and one.step.id in refused and one.key is not None and one.key.stable:
@@ -265,9 +265,9 @@ class Leases:
         return bits
 
 
-def _is_refusal(fact: Fact) -> bool:
+def _is_refusal(fact: Guard) -> bool:
     """Whether a fact says that a lease was not acquired."""
-    return isinstance(fact, Guard) and fact.kind == "truthy" and fact.negated and fact.path[1:] == ("acquired",)
+    return fact.kind == "truthy" and fact.negated and fact.path[1:] == ("acquired",)
 
 
 def _waits_for_nobody(kind: DependencyWait) -> bool:

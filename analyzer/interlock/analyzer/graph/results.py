@@ -164,7 +164,9 @@ def child_record(child: Unit) -> Type:
         return DYN
     _OPEN.add(child)
     try:
-        return outputs_type(child.scopes, workflow.outputs, name)
+        given = outputs_type(child.scopes, workflow.outputs, name)
+        # Private ones never leave the child (section 2).
+        return Record({key: type for key, type in given.fields.items() if not key.startswith("_")}, False, name)
     finally:
         _OPEN.discard(child)
 

@@ -98,7 +98,8 @@ class Hidden(msgspec.Struct, frozen=True, eq=False):
     """A name that exists and cannot be read here.
 
     ``why``: ``later`` (not settled on every path), ``inside`` (an inner step of ``owner``),
-    ``keyed`` (a step that writes under ``key`` instead, or merges), ``root`` (a root of elsewhere).
+    ``keyed`` (a step that writes under ``key`` instead, or merges), ``handler`` (a step, where handlers see
+    none), ``root`` (a root of elsewhere).
     """
 
     why: str
@@ -310,7 +311,7 @@ class Scopes:
         if at is None and name == "state":
             return Hidden("root")
         if at is not None and at.role == "handler":
-            return Hidden("root") if name in ("lease", "index") else None
+            return Hidden("root") if name in ("lease", "index") else self._behind(name)
         flow = at if at is not None else self.unit.flow.top
         while flow is not None:
             for step in flow.steps:
@@ -331,6 +332,14 @@ class Scopes:
             kind = inner.owner.kind
             if isinstance(kind, ForEach) and kind.as_field is not None and kind.as_name == name:
                 return Hidden("root", owner=inner.owner)
+        return None
+
+    def _behind(self, name: str) -> Hidden | None:
+        """A step that a handler names: those of the run and its own are out of its sight."""
+        for flow in self.unit.flow.lists:
+            for step in flow.steps:
+                if result_name(step) == name:
+                    return Hidden("handler", step)
         return None
 
     def meant(self, site: Site, path: tuple[str, ...]) -> tuple[str, ...]:

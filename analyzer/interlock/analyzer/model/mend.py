@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from functools import lru_cache
 
 from interlock.analyzer.findings import Edit, Fix
@@ -79,21 +80,31 @@ def add_field(mapping: Span, keys: list[Span], field: str) -> Fix | None:
     return Fix(title, (Edit(place, f"{field}\n{' ' * len(lead)}"),))
 
 
-def fresh_id(step: Span) -> str:
-    """An id for a step that has none: told apart by its line, and written nowhere in the file."""
+def fresh_id(step: Span, kind: str, block: str = "") -> str:
+    """An id for a step that has none: its block or kind, numbered as they stand in the file, and written nowhere."""
     source = step.source
-    line, column = step.position
-    before = source.text[source.line_starts[line - 1] : step.offset]
-    name = f"step_{line}" if not before.strip(" -") else f"step_{line}_{column}"
+    word = re.sub(r"\W+", "_", block or kind, flags=re.ASCII).strip("_")[:40]
+    if not re.match("[A-Za-z]", word):
+        word = "step"
+    pattern = rf"\bblock\s*:\s*[\"']?{re.escape(block)}\b" if block else rf"\b{kind}\s*:"
+    # What has no kind is told apart by its line.
+    number = bisect_left(_places(source.text, pattern), step.offset) + 1 if kind else step.position.line
+    name = f"{word}_{number}"
     while name in _numbered(source.text):
         name += "_"
     return name
 
 
+@lru_cache(maxsize=8)
+def _places(text: str, pattern: str) -> tuple[int, ...]:
+    """Where a pattern stands in a text: found once for all steps without an id."""
+    return tuple(match.start() for match in re.finditer(pattern, text))
+
+
 @lru_cache(maxsize=1)
 def _numbered(text: str) -> frozenset[str]:
-    """The words of a text that look like such ids: found once for all steps without one."""
-    return frozenset(re.findall(r"\bstep_\w+", text))
+    """The words of a text that look like such ids."""
+    return frozenset(re.findall(r"\w+_\d+_*\b", text))
 
 
 def file_name(workflow: Span) -> str:

@@ -199,7 +199,9 @@ class FieldReader(ValueReader):
         from interlock.analyzer.model import mend
 
         if title == STEP.title and field.name == "id":
-            value = mend.fresh_id(rows.span)
+            kind = next((name for name in rows.rows if name in KINDS), "")
+            block = rows.rows["block"].value if kind == "block" else None
+            value = mend.fresh_id(rows.span, kind, block.value if isinstance(block, Scalar) else "")
         elif title == WORKFLOW.title and field.name == "workflow":
             value = mend.file_name(rows.span)
         elif field.name == "max_attempts":

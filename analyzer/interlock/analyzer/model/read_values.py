@@ -336,7 +336,9 @@ class ValueReader:
             kind.code,
             found.span,
             f"{title} takes a whole number of at least {kind.minimum}, not {shown}.",
-            f"Write {kind.minimum} or more." if number else "Write it as a number: it can be no expression.",
+            f"Write a whole number, {kind.minimum} or more."
+            if number
+            else "Write it as a number: it can be no expression.",
         )
         return None
 
@@ -356,7 +358,7 @@ class ValueReader:
         elsewhere = None
         if kind.code == "IL304" and word in (*RUN_POLICIES, *RESOURCE_POLICIES):
             near = None
-            fix = Fix('Change it to "wait", the default', (Edit(found.span, "wait"),))
+            fix = Fix('Change it to "wait", the default', (Edit(found.span, "wait"),), sure=False)
             what = "resource, in a step" if word in RESOURCE_POLICIES else "admission of runs, at the top level"
             elsewhere = f'"{word}" is a policy for the {what}.'
         self.sink.add(

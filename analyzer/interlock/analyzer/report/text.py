@@ -76,7 +76,7 @@ def _diagnostic(one: Diagnostic, sources: Mapping[str, SourceText], style: _Styl
         file = other.file
     for kind, text in (
         ("help", one.hint),
-        ("fix", f"{one.fix.title} (interlock check --fix)" if one.fix is not None else None),
+        ("fix", f"{one.fix.title} (interlock check --fix)" if one.fix is not None and one.fix.sure else None),
     ):
         if text:
             mark = f"= {kind}:"

@@ -192,7 +192,7 @@ def _report_skipped(site: Site, use: Use, step: Step, sink: Sink) -> None:
         "IL207",
         site.expression.at(use.start, use.end),
         f'"{path}" may be absent: "{step.id}" is skipped when its condition is false, and gives an empty map then.',
-        f'Read it as {use.path[0]}.?{use.path[1]}.orValue(…), or give this step the condition of "{step.id}".',
+        f'Read it as {".?".join(use.path)}.orValue(…), or give this step the condition of "{step.id}".',
         related=(Related(step.when.key, f'"{step.id}" may be skipped by this condition'),),
     )
 

@@ -53,6 +53,8 @@ class _Circles:
         found = [call]
         self._ways = self._ways or Ways(self._successors)
         for source, target in pairwise(stops):
+            if source == target:
+                continue  # there already
             path = self._ways.shortest(source, target)
             found.extend(self._between[pair] for pair in pairwise(path))
         return found

@@ -63,17 +63,21 @@ def _reference(unit: Unit, site: Site, use: Use, sink: Sink) -> None:
     name = use.path[0]
     scope = unit.scopes.at(site)
     if scope.find(name) is not None:
+        if name == "state" and use.path[1:2] and use.path[1].startswith("_"):
+            _private(site, use, sink)
         return
     hidden = unit.scopes.hidden(site.flow, name)
     if hidden is None:
         return
     span = site.expression.at(use.starts[0], use.ends[0])
     if hidden.why == "later":
-        _later(unit, site, name, hidden, span, sink)
+        _later(unit, site, use, hidden, span, sink)
     elif hidden.why == "inside":
         _inside(name, hidden, span, sink)
     elif hidden.why == "keyed":
         _keyed(name, hidden, span, sink)
+    elif hidden.why == "handler":
+        _behind(unit, name, use, hidden, span, sink)
     elif name == "state":
         message = '"state" stands only in steps and outputs: this is evaluated before the run has any.'
         sink.add("IL202", span, message, "Build the key from inputs.")
@@ -84,8 +88,18 @@ def _reference(unit: Unit, site: Site, use: Use, sink: Sink) -> None:
         sink.add("IL202", span, f'"{name}" stands only inside {home}, and this place is not.')
 
 
-def _later(unit: Unit, site: Site, name: str, hidden: Hidden, span: Span, sink: Sink) -> None:
-    step = hidden.step
+def _private(site: Site, use: Use, sink: Sink) -> None:
+    name = use.path[1]
+    sink.add(
+        "IL205",
+        site.expression.at(use.starts[1], use.ends[1]),
+        f'"{name}" is private (it starts with `_`), and never in the state.',
+        f'Where it stands, it is read as "{name}".',
+    )
+
+
+def _later(unit: Unit, site: Site, use: Use, hidden: Hidden, span: Span, sink: Sink) -> None:
+    name, step = use.path[0], hidden.step
     assert step is not None
     if site.flow is None:
         message = f'"{name}" is a step, and this is evaluated before any step has run.'
@@ -99,9 +113,48 @@ def _later(unit: Unit, site: Site, name: str, hidden: Hidden, span: Span, sink: 
         "IL203",
         span,
         message,
-        "Read only what stands before this place, whatever way the run takes to it.",
+        _where_it_ran(use)
+        if _may_have_run(unit, site, step)
+        else "Read only what stands before this place, whatever way the run takes to it.",
         related=(Related(step.id_span, f'"{name}" is written by this step'),),
         beside=(step.id_span,),
+    )
+
+
+def _may_have_run(unit: Unit, site: Site, step: Step) -> bool:
+    """Whether a step of the workflow's own list has settled on some way to the place: then the state holds it."""
+    flow, at = site.flow, site.at
+    while flow is not None and flow.parent is not None and flow.owner is not None:
+        at = unit.flow.of(flow.owner)[1]
+        flow = flow.parent
+    if flow is None or flow.role != "workflow" or unit.flow.of(step)[0] is not flow:
+        return False
+    number = unit.flow.of(step)[1]
+    return number in (flow.may_have_settled(at) if at < len(flow.steps) else flow.reachable)
+
+
+def _where_it_ran(use: Use) -> str:
+    return f"Read it as state.?{'.?'.join(use.path)}.orValue(…): it is there where the step has run."
+
+
+def _behind(unit: Unit, name: str, use: Use, hidden: Hidden, span: Span, sink: Sink) -> None:
+    """A handler that reads a step."""
+    step = hidden.step
+    assert step is not None
+    flow, _ = unit.flow.of(step)
+    hint = None
+    if flow.role == "workflow" and not name.startswith("_"):
+        hint = _where_it_ran(use)
+    elif flow.role != "handler":
+        hint = "Give what contains it an output that reads it, and read that through `state`."
+    sink.add(
+        "IL202",
+        span,
+        f'"{name}" is a step, and handlers see no step by its name: the run may have stopped before it.'
+        if flow.role != "handler"
+        else f'"{name}" is a step of a handler, and handlers see no step by its name.',
+        hint,
+        related=(Related(step.id_span, f'"{name}" is written by this step'),),
     )
 
 

@@ -71,7 +71,7 @@ def _of_diagnostics(server: Server, view: View, here: list[Diagnostic]) -> Itera
                 one.fix.title,
                 lsp.CodeActionKind.QuickFix,
                 [row],
-                is_preferred=True,
+                is_preferred=one.fix.sure,
                 data={**mark, "do": "fix", "title": one.fix.title},
             )
         change = suppress(view.file.tree, view.file.suppressions, one)
@@ -96,7 +96,7 @@ def _action(view: View, change: Change, kind: lsp.CodeActionKind, rows: list[lsp
 
 
 def _of_file(view: View, found: list[Diagnostic]) -> Iterator[lsp.CodeAction]:
-    fixable = [one for one in found if one.fix is not None]
+    fixable = [one for one in found if one.fix is not None and one.fix.sure]
     mark = {"uri": view.uri, "version": view.entry.version}
     if fixable:
         yield lsp.CodeAction("Fix all that can be fixed in this file", FIX_ALL, data={**mark, "do": "all"})
@@ -141,7 +141,7 @@ def _all(server: Server, view: View, code: str | None) -> list[lsp.TextEdit]:
     kept: list[lsp.TextEdit] = []
     taken: list[tuple[lsp.Position, lsp.Position]] = []
     for one in judged(server, view):
-        if one.fix is None or (code is not None and one.code != code):
+        if one.fix is None or not one.fix.sure or (code is not None and one.code != code):
             continue
         edits = convert.fix_edits(server.index, one.fix)
         if set(edits) != {view.uri}:
