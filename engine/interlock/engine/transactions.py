@@ -53,6 +53,8 @@ class Transaction:
         self._worked = 0
         self._spilling = False
         self._keys: dict[tuple[str, str], tuple[keys.Key, StoredTickets]] = {}
+        self._behind: dict[tuple[str, str, str], int] = {}
+        """Waits (account, run, path) for a run that has joined a queue only now, with their visits."""
 
     def begin(self) -> None:
         """Store time never goes back; messages of earlier transactions come first."""
@@ -229,7 +231,10 @@ class Transaction:
 
     def drain(self) -> None:
         """Work the messages, and judge the waits that they have added, in order."""
-        while self._queue:
+        while self._queue or self._behind:
+            if not self._queue:
+                self._judge_behind()
+                continue
             if self._worked >= self.kernel.max_messages:
                 self._spill()
                 return
@@ -250,6 +255,13 @@ class Transaction:
         for each in left:
             if isinstance(each, _Judgement):
                 self._judge(each)
+        self._judge_behind()
+
+    def _judge_behind(self) -> None:
+        """A wait may have been judged before the run that it is for had joined its queue."""
+        waits, self._behind = self._behind, {}
+        for (account, run, path), visit in waits.items():
+            self._judge(_Judgement(account, run, ("wait", run, path), path, visit))
 
     def _deliver(self, message: m.Message) -> None:
         if isinstance(message, m.ToKey):
@@ -297,6 +309,8 @@ class Transaction:
             self.post(posted)
         for run in out.waiting:
             self._judge(_Judgement(message.account, run, ("slot", run), "", 0))
+            for waiter, path, visit in self.store.all("dependents", run):
+                self._behind[(message.account, waiter, path)] = visit
 
     # --- deadlock ---
 
