@@ -47,6 +47,7 @@ class After:
             *self._effects(),
             *self._completed(),
             *self._fences(),
+            *self._under_fence(),
             *self._left(),
             *self._replayed(),
         ]
@@ -166,6 +167,26 @@ class After:
         for (key, fence), runs in users.items():
             if len(runs) > 1:
                 yield f"the runs {sorted(runs)} wrote with one fence {fence} of {key}"
+
+    def _under_fence(self) -> Iterator[str]:
+        """What completed was done under the fence that held then: who was believed dead cannot commit."""
+        done: dict[str, set[int]] = defaultdict(set)
+        keys: dict[str, str] = {}
+        for record in self.records:
+            if record.get("key") is not None and record["answer"] in DONE:
+                done[record["idempotency"]].add(record["fence"])
+                keys[record["idempotency"]] = record["key"]
+        for run, events in self.events.items():
+            fences: dict[str, int] = {}
+            for event in events:
+                if event.kind in ("lease.granted", "lease.refenced", "lease.reentered"):
+                    fences[event.data["key"]] = event.data["fence"]
+                place = f"{run}/{event.path}/{event.visit}"
+                if event.kind != "step.completed" or place not in keys:
+                    continue
+                fence = fences.get(keys[place], 0)
+                if fence not in done[place]:
+                    yield f"{place} completed under the fence {fence} and was done under {sorted(done[place])}"
 
     def _left(self) -> Iterator[str]:
         """No task, timer, lease, ticket, message or slot outlives the runs."""
