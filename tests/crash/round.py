@@ -213,7 +213,7 @@ class Round:
         for child in list(self.children):
             code = self.nursery.reap(child.pid)
             if code == "stopped":
-                child.wakes = time.monotonic() + self.random.choice([0.5, 2.0, 4.0])
+                child.wakes = time.monotonic() + self.random.choice([0.5, 1.2, 2.0, 4.0])
             elif code is not None:
                 self._ended(child, code)
             if child.wakes is not None and time.monotonic() >= child.wakes:
