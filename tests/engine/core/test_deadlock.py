@@ -246,3 +246,27 @@ steps:
     w.kernel.settle_many([Settlement(task, Success({})) for task in both])
     w.work()
     assert [w.status(run).status for run in (chief, stuck, free)] == ["completed"] * 3
+
+
+def test_a_wait_for_a_run_that_joins_its_queue_only_then(world: Make) -> None:
+    """It is started and waited for in one turn, and its slot is held by a run that waits for the chief."""
+    w = world(
+        """
+workflow: chief
+steps:
+  - {id: claim, concurrency: {resource: k, lifetime: run}}
+  - {id: ask, wait_for_signal: {name: go}}
+  - {id: go, start_workflows: {workflow: job, items: "{[{}]}", result_key: ids}}
+  - {id: wait, wait_for_workflows: {workflows: "{ids}", result_key: got}}
+---
+workflow: job
+concurrency: {limit: 1}
+steps: [{id: h, concurrency: {resource: k, steps: [{id: t, block: work, params: {}}]}}]
+"""
+    )
+    chief = w.start("chief")
+    first = w.start("job")
+    go(w, chief)
+    w.work()
+    assert deadlock(w, chief, first) == "wait"
+    assert [w.status(run).status for run in (first, w.status(chief).children[0])] == ["completed"] * 2
