@@ -58,7 +58,7 @@ def _waits_later(docs: Docs) -> bool:
 @planting("IL401")
 def nested_wait(docs: Docs, rng: random.Random) -> Place | None:
     spot = _held(docs, rng, protected=False)
-    if spot is None:
+    if spot is None or spot.each:
         return None
     if _waits_later(docs):
         return None
