@@ -71,3 +71,47 @@ def test_settings_and_baselines_of_any_depth_are_refused_in_one_line(run: Run, t
     done = run("check")
     assert done.code == 2
     assert done.err == "interlock check: interlock.toml:1: its values are nested too deeply to be read\n"
+
+
+# -- what is no workflow at all -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("server.py", '"""Serves: things."""\n\nimport os\n\nworkflows = {"a": 1}\n'),
+        ("notes.txt", "The steps are these:\n\n- one\n- two\n"),
+        ("Makefile", "all:\n\techo hi\n"),
+    ],
+)
+def test_a_file_of_another_kind_is_one_line(run: Run, tmp_path: Path, name: str, text: str) -> None:
+    put(tmp_path, {name: text})
+    done = run("check", name)
+    assert (done.code, done.out) == (2, "")
+    assert done.err == f'interlock check: "{name}" is no workflow file: it has neither "workflow" nor "steps".\n'
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "code"),
+    [
+        ("flow.txt", "workflow: w\nsteps: [{id: a, block: log, params: {message: hi}}]\n", 0),
+        ("flow.txt", "{'workflow': w, steps: [{id: a, block: log, params: {message: hi}}]}\n", 0),
+        ("flow.txt", "# interlock: workflow\ntsk: 1\n", 1),
+        ("flow.txt", "\n", 1),
+        ("flow.yml", "just words\n", 1),
+    ],
+)
+def test_a_workflow_may_have_any_name(run: Run, tmp_path: Path, name: str, text: str, code: int) -> None:
+    put(tmp_path, {name: text})
+    done = run("check", name)
+    assert (done.code, done.err) == (code, "")
+
+
+def test_a_picture_says_when_it_may_lack_a_part(run: Run, tmp_path: Path) -> None:
+    whole = "workflow: w\nsteps:\n  - id: a\n    block: log\n    params: {message: '{b.x}'}\n"
+    put(tmp_path, {"a.workflow.yaml": whole, "b.workflow.yaml": whole + "  - id: [b\n"})
+    assert run("graph", "a.workflow.yaml")[::2] == (0, "")
+    done = run("graph", "b.workflow.yaml")
+    assert (done.code, done.out[:9]) == (1, "flowchart")
+    assert done.err.startswith('interlock graph: "b.workflow.yaml" has ')
+    assert done.err.endswith("so the picture may lack a part; interlock check tells more\n")

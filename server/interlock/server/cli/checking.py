@@ -6,6 +6,7 @@ Reports, fixes and exit codes are the part of ``check``.
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Callable, Iterable, Sequence
 
@@ -142,7 +143,9 @@ def _one(
             found = load_bytes(asked.stdin, member.shown)
         else:
             found = load(member.path, member.shown)
-        if isinstance(found, Loaded):
+        if isinstance(found, Loaded) and member.path != stdin_path and _is_stranger(found):
+            complaints.append(f'"{member.shown}" is no workflow file: it has neither "workflow" nor "steps".')
+        elif isinstance(found, Loaded):
             files.append(found)
         elif member.shown in space.wanted:
             complaints.append(f'"{member.shown}" cannot be read: {found.reason}.')
@@ -156,6 +159,16 @@ def _one(
         cache.save()
     wanted = tuple(one for one in files if one.shown in space.wanted)
     return Checked(space, settings, batch, blocks, wanted, settings.apply(found_all, relative), relative)
+
+
+_YAML = (".yaml", ".yml", ".json")
+_SIGN = re.compile(r"^(?:[\s{,]*[\"']?(?:workflow|steps)[\"']?\s*:|#\s*interlock:\s*workflow\b)", re.MULTILINE)
+
+
+def _is_stranger(file: Loaded) -> bool:
+    """Whether a file that was named is of another kind: nothing in its name or its text is a workflow's."""
+    text = file.source.text
+    return not file.shown.lower().endswith(_YAML) and bool(text.strip()) and _SIGN.search(text) is None
 
 
 def read_stdin() -> bytes:

@@ -1,4 +1,7 @@
-"""``interlock graph``: a picture of the workflows of a file."""
+"""``interlock graph``: a picture of the workflows of a file.
+
+What could not be read is not in the picture: then a line on stderr says so, and the exit code is 1.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ from typing import TYPE_CHECKING
 from interlock.server.cli.main import UsageError
 
 if TYPE_CHECKING:
+    from interlock.analyzer.analysis import FileModel
     from interlock.analyzer.graph.program import Unit
 
 
@@ -20,27 +24,43 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    unit = _unit(options)
-    text = render(unit, options.format)
-    if options.output is None:
-        sys.stdout.write(text)
-        return 0
-    try:
-        with open(options.output, "w", encoding="utf-8") as file:
-            file.write(text)
-    except OSError as error:
-        raise UsageError(f'"{options.output}" cannot be written: {(error.strerror or "error").lower()}.') from error
-    return 0
-
-
-def _unit(options: argparse.Namespace) -> Unit:
-    from interlock.analyzer.analysis import program_of, read_file
+    from interlock.analyzer.analysis import read_file
     from interlock.analyzer.source.read import Unreadable, read_source
 
     source = read_source(options.file)
     if isinstance(source, Unreadable):
         raise UsageError(f'"{options.file}" cannot be read: {source.reason}.')
-    units = [unit for unit in program_of([read_file(source)]).units if unit.workflow.steps is not None]
+    model = read_file(source)
+    text = render(_unit(options, model), options.format)
+    if options.output is None:
+        sys.stdout.write(text)
+    else:
+        try:
+            with open(options.output, "w", encoding="utf-8") as file:
+                file.write(text)
+        except OSError as error:
+            reason = (error.strerror or "error").lower()
+            raise UsageError(f'"{options.output}" cannot be written: {reason}.') from error
+    return _complete(options.file, model)
+
+
+def _complete(path: str, model: FileModel) -> int:
+    """The exit code: 1 where something of the file could not be read, and may be missing from the picture."""
+    from interlock.analyzer.rules.catalog import RULES
+
+    wrong = [one for one in model.findings if RULES[one.code].severity == "error"]
+    if not wrong:
+        return 0
+    count = f"{len(wrong)} {'error' if len(wrong) == 1 else 'errors'} of form"
+    said = f'"{path}" has {count}, so the picture may lack a part; interlock check tells more'
+    print(f"interlock graph: {said}", file=sys.stderr)
+    return 1
+
+
+def _unit(options: argparse.Namespace, model: FileModel) -> Unit:
+    from interlock.analyzer.analysis import program_of
+
+    units = [unit for unit in program_of([model]).units if unit.workflow.steps is not None]
     names = ", ".join(unit.name or "(unnamed)" for unit in units)
     if options.workflow is not None:
         for unit in units:
