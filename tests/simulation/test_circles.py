@@ -18,8 +18,8 @@ def play(seed: int, folder: Path) -> Tape:
     return sim.world.tape
 
 
-# 13 and 61 told of circles that were none, 19 and 86 missed one.
-@pytest.mark.parametrize("seed", [0, 2, 8, 10, 13, 19, 61, 86])
+# 13 and 76 told of circles that were none, 294 missed one.
+@pytest.mark.parametrize("seed", [0, 2, 8, 10, 13, 76, 294])
 def test_circles(seed: int, tmp_path: Path) -> None:
     assert play(seed, tmp_path).total > 100
 
@@ -41,4 +41,4 @@ def test_a_circle_that_is_none_is_found(tmp_path: Path, monkeypatch: pytest.Monk
 def test_a_circle_that_is_missed_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Transaction, "_judge_behind", lambda self: self._behind.clear())
     with pytest.raises(AssertionError, match="wait for nobody"):
-        play(86, tmp_path)
+        play(294, tmp_path)
