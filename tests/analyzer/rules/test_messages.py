@@ -229,7 +229,7 @@ steps:
     block: log
     params: {message: "{_answer.x} {state._answer.x}"}
 """)
-    assert (one.code, one.line, one.column) == ("IL205", 6, 43)
+    assert (one.code, one.line, one.column) == ("IL205", 7, 43)
     assert one.message == '"_answer" is private (it starts with `_`), and never in the state.'
 
 
