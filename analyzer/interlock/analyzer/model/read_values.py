@@ -33,6 +33,8 @@ from interlock.analyzer.syntax.resolve import MERGE_MESSAGE, pairs
 
 LARGEST = 2**63
 _INPUT = re.compile(r"\binputs\s*(?:\.\s*([A-Za-z_]\w*)|\[\s*[\"']([^\"'\]]+)[\"']\s*\])")
+_FILLED = frozenset({"params", "inputs", "outputs", "match"})
+"""Mappings whose values are templates, though they themselves may be none."""
 _NO_TIME = re.compile(r"(?:0+[dhms]?)+\Z")
 
 
@@ -106,7 +108,9 @@ class ValueReader:
                     code,
                     found.span,
                     f"{title} takes {wanted}, and no template may stand here.",
-                    "Write the value out: it is needed before any run.",
+                    "Write out its fields; their values may be templates."
+                    if wanted == "a mapping" and title.strip('"') in _FILLED
+                    else "Write the value out: it is needed before any run.",
                 )
                 return
         self.sink.add(code, found.span, f"{title} takes {wanted}, not {describe(node)}.", hint)

@@ -71,12 +71,16 @@ def _sources(value: Node, wrong: list[Node] | None) -> Iterator[tuple[Mapping, A
         yield node, via
         return
     if isinstance(node, Sequence):
+        strange: list[Node] = []
         for item in node.items:
             one, inner = deref(item)
             if isinstance(one, Mapping):
                 yield one, via or inner
-            elif not isinstance(one, Alias) and wrong is not None:
-                wrong.append(item)
+            elif not isinstance(one, Alias):
+                strange.append(item)
+        if wrong is not None and strange:
+            # Where it is defined the list may be a good one: the mistake is to merge it.
+            wrong.extend(strange if via is None else (value,))
         return
     if not isinstance(node, Alias) and wrong is not None:  # an alias left has been reported already
         wrong.append(value)
