@@ -10,7 +10,9 @@ import subprocess
 import sys
 import textwrap
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -101,6 +103,27 @@ def test_what_is_no_store_is_refused(world: Make, tmp_path: Path) -> None:
     assert refused(lambda: open_kernel(f"sqlite:///{garbage}", w.services)) == "store-corrupt"
     assert refused(lambda: open_kernel(f"sqlite:///{other}", w.services)) == "store-corrupt"
     assert sqlite3.connect(other).execute("SELECT count(*) FROM mine").fetchone() == (0,)
+
+
+def test_a_store_that_another_process_makes_at_this_moment_is_no_stranger(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, connect = str(tmp_path / "new.db"), sqlite3.connect
+
+    class Slow(sqlite3.Connection):
+        """Another process makes the store just before its tables are counted, if it can."""
+
+        def execute(self, sql: str, *given: Any) -> sqlite3.Cursor:
+            if "sqlite_master" in sql:
+                monkeypatch.setattr(sqlite3, "connect", connect)
+                with suppress(CallerError):
+                    sqlite.SqliteStore(path, busy=0.01).close()
+            return super().execute(sql, *given)
+
+    monkeypatch.setattr(sqlite3, "connect", lambda *given, **named: connect(*given, factory=Slow, **named))
+    store = sqlite.SqliteStore(path)
+    assert store.query("PRAGMA application_id") == [(sqlite.APPLICATION_ID,)]
+    store.close()
 
 
 def test_a_damaged_page_is_found_at_opening(world: Make) -> None:

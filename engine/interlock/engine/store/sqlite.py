@@ -47,10 +47,8 @@ class SqliteStore:
 
     def _prepare(self, synchronous: str) -> None:
         run = self._db.execute
-        version = run("PRAGMA user_version").fetchone()[0]
         newest = self.steps[-1][0]
-        owner = run("PRAGMA application_id").fetchone()[0]
-        tables = run("SELECT count(*) FROM sqlite_master").fetchone()[0]
+        version, owner, tables = self._found()
         if tables and owner != APPLICATION_ID:
             raise CallerError("store-corrupt", f'"{self.path}" is a database of something else.')
         if version > newest:
@@ -68,6 +66,17 @@ class SqliteStore:
         run("PRAGMA wal_autocheckpoint=8000")
         if version < newest:
             self._migrate()
+
+    def _found(self) -> tuple[int, int, int]:
+        """The version, the owner and the number of tables, all of one moment: another process may be making them."""
+        ask = ("PRAGMA user_version", "PRAGMA application_id", "SELECT count(*) FROM sqlite_master")
+        self._db.execute("BEGIN")
+        try:
+            version, owner, tables = (self._db.execute(sql).fetchone()[0] for sql in ask)
+        finally:
+            if self._db.in_transaction:
+                self._db.execute("ROLLBACK")
+        return version, owner, tables
 
     def _check(self) -> None:
         """Look for damage, for a bounded time: what has not been seen by then is not judged."""
