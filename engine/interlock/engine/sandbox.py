@@ -30,7 +30,9 @@ def evaluate_elsewhere(source: str, data: dict[str, Json]) -> Json:
     """The value of an expression; `EvaluationError` where it fails, `Exceeded` where a limit is passed."""
     command = [sys.executable, "-m", "interlock.engine.sandbox"]
     try:
-        done = subprocess.run(command, input=dump([source, data, SECONDS]), capture_output=True, timeout=PATIENCE, check=False)
+        done = subprocess.run(
+            command, input=dump([source, data, SECONDS]), capture_output=True, timeout=PATIENCE, check=False
+        )
     except subprocess.TimeoutExpired:
         raise Exceeded(f"it was not done after {PATIENCE:g} seconds") from None
     if done.returncode == -signal.SIGXCPU:
