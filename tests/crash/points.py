@@ -32,7 +32,7 @@ BY_WORKERS = (
     *("handler.started", "handler.completed", "task.reassigned", "worker.lost"),
 )
 BY_CALLERS = (
-    *("dispatch", "signal", "cancel", "retry", "review"),
+    *("dispatch", "signal", "cancel", "retry", "review", "prune"),
     *("run.dispatched", "run.deduplicated", "run.queued", "run.superseded", "run.retried", "run.stop_requested"),
     *("signal.received", "signal.consumed", "review.settled", "lease.queued", "lease.granted"),
 )

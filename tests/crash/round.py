@@ -271,6 +271,7 @@ class Round:
         troubles: list[tuple[float, Callable[[], None]]] = [
             (3, self._kill_at_random),
             (3, self._kill_in_effect),
+            (1, self._kill_while_it_stops),
             (2, self._stop_and_wake),
             (2, self._jump),
             (1, self._lock),
@@ -304,6 +305,20 @@ class Round:
         """Kill a worker while the outside has a request of one in hand."""
         self._wait_for_an_effect()
         self._kill(self._some("worker"), "during an effect")
+
+    def _kill_while_it_stops(self) -> None:
+        """A worker is asked to stop, and killed before it has come to that, if it is not quicker."""
+        child = self._some("worker")
+        os.kill(child.pid, signal.SIGTERM)
+        time.sleep(self.random.uniform(0.0, 0.1))
+        code = self.nursery.reap(child.pid)
+        if code in (None, "stopped"):
+            self._kill(child, "while it stops")
+        elif code in (0, -signal.SIGTERM):
+            self.children.remove(child)
+            self.figures.troubles["worker stopped"] += 1
+        else:
+            self._ended(child, int(code))
 
     def _wait_for_an_effect(self) -> None:
         for _ in range(30):

@@ -39,7 +39,7 @@ def test_nothing_is_lost_whatever_is_killed(tmp_path: Path, figures: Figures) ->
 
 
 def test_an_upgrade_with_runs_in_flight_loses_nothing_while_workers_start(tmp_path: Path, figures: Figures) -> None:
-    with Round(2, tmp_path, 8, figures) as played:
+    with Round(2, tmp_path, 6, figures) as played:
         played.upgrades_at = 3
         played.play()
     assert figures.faults == []
@@ -85,6 +85,7 @@ def test_a_process_that_dies_while_it_makes_the_store_leaves_it_to_others(
             played._start(role)
         played.observer = observer(played.store, played.poison)
         while not played.observer.runs():
+            assert [played.nursery.reap(child.pid) for child in played.children] == [None] * 4
             time.sleep(0.02)
         for child in list(played.children):
             played._kill(child, "at random")
@@ -173,6 +174,7 @@ def test_a_commit_that_is_acknowledged_and_not_made_is_found(tmp_path: Path, fig
     with forgetful as played:
         caller = played._start("caller")
         while sum("ack" in note for note in played.notes()) < 12:
+            assert played.nursery.reap(caller.pid) is None
             time.sleep(0.02)
         played._kill(caller, "at random")
         played.judge()
@@ -197,6 +199,7 @@ def quiet(tmp_path_factory: pytest.TempPathFactory) -> Quiet:
             played._start(role)
         wanted = "SELECT count(DISTINCT kind) FROM events WHERE kind IN ('signal.received', 'lease.granted')"
         while played.observer.stats().runs.get("completed", 0) < 2 or played.observer.store.query(wanted) != [(2,)]:
+            assert [played.nursery.reap(child.pid) for child in played.children] == [None, None]
             time.sleep(0.02)
         for child in list(played.children):
             played._kill(child, "at random")

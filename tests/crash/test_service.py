@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 from configparser import ConfigParser
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -33,10 +34,15 @@ def test_the_service_leaves_the_commands_of_blocks_to_the_worker() -> None:
         assert _help(option)
 
 
-def _help(option: str) -> str:
+@cache
+def _options() -> str:
     program = [sys.executable, "-m", "interlock.server.cli.main", "worker", "--help"]
     text = subprocess.run(program, capture_output=True, text=True, check=True).stdout.partition("options:")[2]
-    found = re.search(rf"{option} .*?(?= --|$)", " ".join(text.split()))
+    return " ".join(text.split())
+
+
+def _help(option: str) -> str:
+    found = re.search(rf"{option} .*?(?= --|$)", _options())
     return found[0] if found is not None else ""
 
 
