@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import errno
 import hashlib
 import json
 import os
@@ -168,6 +169,8 @@ def _make_key(path: str) -> bytes:
         finally:
             os.unlink(temporary)
     except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise CallerError("store-full", "The disk is full; nothing was stored.") from None
         raise CallerError(
             "store-key",
             f'The key file "{path}" cannot be made: {error.strerror or error}; set INTERLOCK_KEY.',

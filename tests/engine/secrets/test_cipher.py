@@ -1,6 +1,7 @@
 """Secrets at rest and in text."""
 
 import base64
+import errno
 import json
 import os
 import stat
@@ -59,6 +60,23 @@ def test_the_name_of_a_new_key_is_on_the_disk_before_anything_is_sealed(
     # Another process may have made it and not have come so far.
     StoreCipher(str(path), environment={}).seal(b"z")
     assert synced == [(tmp_path.stat().st_ino, True)]
+
+
+def test_a_disk_that_is_full_when_the_key_is_made_is_said_and_can_be_tried_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cipher = StoreCipher(str(tmp_path / "s.db.key"), environment={})
+
+    def full(file: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", full)
+        with pytest.raises(CallerError) as found:
+            cipher.seal(b"x")
+    assert found.value.code == "store-full"
+    assert list(tmp_path.iterdir()) == []
+    assert cipher.unseal(cipher.seal(b"x")) == b"x"
 
 
 def test_another_key_is_told_from_damage(tmp_path: Path) -> None:
