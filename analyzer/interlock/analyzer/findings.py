@@ -25,7 +25,8 @@ class Edit(msgspec.Struct, frozen=True):
 class Fix(msgspec.Struct, frozen=True):
     """A mend that removes its finding and adds none.
 
-    One that is not ``sure`` guesses what was meant: it is offered, and never applied without asking.
+    One that is not ``sure`` guesses what was meant: editors offer it, and it is never applied without asking.
+    Of a rule that the catalogue does not call fixable, no report shows it.
     """
 
     title: str

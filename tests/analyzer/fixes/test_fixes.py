@@ -12,6 +12,7 @@ from interlock.analyzer.analysis import check_texts
 from interlock.analyzer.batch import Loaded, loaded
 from interlock.analyzer.diagnostics import Diagnostic, PlacedFix, TextEdit
 from interlock.analyzer.fixes import Fixed, Fixer, apply_edits, replacement, unified_diff, write_text
+from interlock.analyzer.report.json import as_json
 from interlock.analyzer.rules.catalog import RULES
 from interlock.analyzer.rules.pages import page_of
 from interlock.analyzer.source.text import SourceText
@@ -324,3 +325,29 @@ def test_a_file_keeps_its_mode_and_stays_behind_its_link(tmp_path: Path) -> None
     assert real.read_bytes() == b"\xef\xbb\xbfa: 2\r\n"
     assert real.stat().st_mode & 0o777 == 0o640
     assert sorted(one.name for one in tmp_path.iterdir()) == ["link.yaml", "real.yaml"]
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("    block: http\n    params: {url: x, ⟦metod⟧⟪method⟫: GET}\n", "method"),
+        ("    block: http\n    params: {url: x, method: ⟦'PSOT'⟧⟪POST⟫}\n", "POST"),
+        ("    delay: 1s\n    next: ⟦en⟧⟪end⟫\n", "end"),
+        ("    delay: 1s\n    next: \"{run.attempt > 1 ? ⟦'en'⟧⟪'end'⟫ : 'end'}\"\n", "end"),
+    ],
+)
+def test_a_near_name_of_a_rule_without_a_fix_is_offered_to_editors_only(before: str, after: str) -> None:
+    wrong, right = split(step(before))
+    (one,) = check_texts({"x.workflow.yaml": wrong})
+    assert one.fix is not None
+    assert (one.fix.title, one.fix.sure, as_json(one)["fix"]) == (f'Change it to "{after}"', False, None)
+    change = replacement(SourceText("x.workflow.yaml", wrong), one)
+    assert change is not None
+    assert apply_edits(wrong, change.edits) == right
+    assert mended(wrong) == wrong
+
+
+def test_a_word_with_escapes_is_left_to_the_writer() -> None:
+    text = step('    delay: 1s\n    next: "{run.attempt > 1 ? \\"en\\" : \'end\'}"\n')
+    (one,) = check_texts({"x.workflow.yaml": text})
+    assert (one.code, one.hint, one.fix) == ("IL213", 'Did you mean "end"?', None)

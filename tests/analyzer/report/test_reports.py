@@ -128,7 +128,7 @@ def test_sarif_says_what_the_json_says() -> None:
             "endColumn": one.end_column,
         }
         assert len(result.get("relatedLocations", [])) == len(one.related)
-        assert ("fixes" in result) == (one.fix is not None)
+        assert ("fixes" in result) == (one.fix is not None and RULES[one.code].fixable)
 
 
 # -- GitHub ---------------------------------------------------------------------------------------

@@ -59,7 +59,7 @@ def _result(one: Diagnostic, index: dict[str, int]) -> dict[str, Any]:
             {"id": number, "message": {"text": other.message}, "physicalLocation": _place(other.file, other)}
             for number, other in enumerate(one.related)
         ]
-    if one.fix is not None:
+    if one.fix is not None and RULES[one.code].fixable:
         changes: dict[str, list[dict[str, Any]]] = {}
         for edit in one.fix.edits:
             changes.setdefault(edit.file, []).append(

@@ -74,8 +74,14 @@ class _Params:
         self.sink = sink
         self.spec = spec
 
-    def say(self, span: Span, message: str, hint: str | None = None) -> None:
-        self.sink.add("IL209", span, message, hint, beside=(self.block,))
+    def say(self, span: Span, message: str, hint: str | None = None, near: str | None = None) -> None:
+        """Reports; with ``near`` it asks whether that was meant, and offers to write it."""
+        fix = None
+        if near is not None:
+            hint = f'Did you mean "{near}"?'
+            if span.via is None:
+                fix = Fix(f'Change it to "{near}"', (Edit(span, near),), sure=False)
+        self.sink.add("IL209", span, message, hint, fix=fix, beside=(self.block,))
 
     def title(self, path: tuple[str | int, ...]) -> str:
         return f'"{".".join(str(part) for part in path)}" of "{self.spec.name}"' if path else f'"{self.spec.name}"'
@@ -145,10 +151,10 @@ class _Params:
             name = member.name
             if name not in known and extra is False:
                 near = nearest(name, known)
-                hint = f'Did you mean "{near}"?' if near else _takes(known)
-                if near is None and not path and name in STEP.fields:
+                hint = _takes(known)
+                if not path and name in STEP.fields:
                     hint = f'"{name}" belongs to the step, beside params.'
-                self.say(member.key, f'{self.title(path)} has no parameter "{name}".', hint)
+                self.say(member.key, f'{self.title(path)} has no parameter "{name}".', hint, near)
                 if near is None or near in present:
                     continue
                 present.add(near)
@@ -194,7 +200,7 @@ class _Params:
             self.say(
                 value.span,
                 f"{self.title(path)} is one of {listed}, not {_shown(value)}.",
-                f'Did you mean "{near}"?' if near else None,
+                near=near,
             )
             return
         if "const" in schema and not _equal(data, schema["const"]):

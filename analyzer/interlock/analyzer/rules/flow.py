@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from interlock.analyzer.findings import Related, Sink
+from interlock.analyzer.findings import Edit, Fix, Related, Sink
 from interlock.analyzer.graph.flow import ListFlow, given_literals, never_completes
 from interlock.analyzer.graph.program import Unit
 from interlock.analyzer.language.nearest import nearest
@@ -26,8 +26,18 @@ def jumps(unit: Unit, sink: Sink) -> None:
                     span,
                     f'"next" names no step of this list: "{target}".',
                     f'Did you mean "{near}"?' if near else _elsewhere(unit, flow, target),
+                    fix=_offer(span, near) if near else None,
                     beside=tuple(one.id_span for one in flow.steps),
                 )
+
+
+def _offer(span: Span, near: str) -> Fix | None:
+    """What puts a near id in the place of one that is none, in the quotes that it has."""
+    written = span.text
+    quote = written[:1] if written[:1] in ("'", '"') else ""
+    if span.via is not None or not written.removeprefix(quote).removesuffix(quote).isidentifier():
+        return None
+    return Fix(f'Change it to "{near}"', (Edit(span, f"{quote}{near}{quote}"),), sure=False)
 
 
 def _literal_targets(step: Step) -> Iterator[tuple[str, Span]]:
