@@ -279,7 +279,7 @@ class Round:
             (2, self._look),
         ]
         begun = self.figures.killed
-        while self.killed < self.kills:
+        while self.killed < self.kills or self.upgrades_at is not None:
             if self.upgrades_at is not None and self.killed >= self.upgrades_at:
                 self.upgrades_at = None
                 self.upgrade()
