@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -77,6 +79,48 @@ steps:
 outputs:
   x: "{two.s}"
 """
+JUMPY = """\
+workflow: jumpy
+inputs: {n: integer, far: {type: string, required: false}}
+secrets: [KEY]
+budget: {max_cost_units: 3}
+deadline: 2h
+compensate_on_failure: true
+steps:
+  - id: claim
+    concurrency: {resource: "a:{inputs.n}", lifetime: run, on_busy: skip}
+  - id: first
+    block: http
+    params: {url: "http://x.example"}
+  - id: maybe
+    when: "{first.status == 200}"
+    block: set
+    params: {v: "{first.json}", w: "{claim.acquired}"}
+  - id: stop
+    when: "{first.status != 200}"
+    block: fail
+    params: {message: "no"}
+  - id: again
+    block: log
+    params: {message: "{maybe.v} {state.first} {secrets.KEY}"}
+    next: "{first.status == 500 ? 'first' : 'later'}"
+  - id: never
+    block: log
+    params: {message: x}
+  - id: later
+    concurrency: {resource: "b", steps: [{id: w, block: http, params: {url: "http://x.example", method: POST}}]}
+  - id: pause
+    delay: 3h
+  - id: kids
+    start_workflows: {items: "{maybe.v}", workflow: other, payload_key: p, result_key: runs, group_key: g}
+  - id: done
+    wait_for_workflow_group: {group: gg, result_key: all_of_them}
+outputs: {x: "{maybe.w}", y: "{all_of_them}"}
+on_cancel:
+  - id: tidy
+    block: log
+    params: {message: "{state.maybe.v}"}
+"""
 LETTERS = [
     "x",
     "1",
@@ -102,6 +146,8 @@ LETTERS = [
 def texts() -> Iterator[tuple[str, str]]:
     yield "faulty", FAULTY
     yield "ordinary", workflow_text(150, seed=3)
+    yield "jumpy", JUMPY
+    yield "straight", JUMPY.replace("next:", "x:").replace("block: fail", "block: log")
     for name in ("absent_a", "form", "scope", "secret_flows"):
         yield name, (ROOT / f"tests/analyzer/cases/{name}.workflow.yaml").read_text("utf-8")
 
@@ -145,17 +191,101 @@ def test_edits_of_letters_alone(text: str) -> None:
         assert checked([model], again) == checked([fresh], None), now
 
 
+def blocks_of(text: str) -> list[tuple[int, int]]:
+    """Where the steps of a text begin and end, whatever their depth."""
+    starts = [found.start() for found in re.finditer(r"^ *- id:", text, re.M)]
+    return list(zip(starts, [*starts[1:], len(text)], strict=True))
+
+
+def restructured(text: str, chance: random.Random) -> str:
+    """A text with one step renamed, broken, mended, doubled, removed, moved, or indented."""
+    steps = blocks_of(text)
+    if not steps:
+        return text
+    start, end = chance.choice(steps)
+    step = text[start:end]
+    kind = chance.choice(("rename", "rename", "take", "quote", "mend", "remove", "double", "move", "indent", "field"))
+    names = re.findall(r"- id: *(\w+)", text)
+    if kind == "rename":
+        step = re.sub(r"- id: *(\w+)", lambda one: f"- id: {one[1]}{chance.choice('xy')}", step, count=1)
+    elif kind == "take":
+        step = re.sub(r"- id: *(\w+)", f"- id: {chance.choice(names)}", step, count=1)
+    elif kind == "quote":
+        at = chance.choice([found.start() for found in re.finditer(r": ", step)] or [0]) + 2
+        step = step[:at] + chance.choice("\"'[{") + step[at:]
+    elif kind == "mend":
+        return re.sub(r": [\"'[{](?=\w+$)", ": ", text, count=1, flags=re.M)
+    elif kind == "remove":
+        step = ""
+    elif kind == "double":
+        step = step + re.sub(r"- id: *(\w+)", r"- id: \1_2", step) if chance.random() < 0.7 else step * 2
+    elif kind == "move":
+        other = chance.choice(steps)[0]
+        rest = text[:start] + text[end:]
+        return rest[:other] + step + rest[other:]
+    elif kind == "indent":
+        step = "".join("  " + line for line in step.splitlines(keepends=True))
+    else:
+        name = chance.choice(names)
+        text_of = f'"{{{name}.x}}"'
+        step = chance.choice((step.replace("block: ", "blok: "), re.sub(r'"[^"\n]*"', text_of, step, count=1)))
+    return text[:start] + step + text[end:]
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("text", [pytest.param(text, id=name) for name, text in texts()])
+def test_edits_of_structure(text: str, seed: int) -> None:
+    chance = random.Random(len(text) + seed)
+    again, model, now = Judge(), None, text
+    for number in range(30):
+        now = text if number % 15 == 0 else restructured(now, chance) if chance.random() < 0.85 else now
+        model = read_file(SourceText("a.workflow.yaml", now), model)
+        fresh = read_file(SourceText("a.workflow.yaml", now))
+        assert checked([model], again) == checked([fresh], None), now
+
+
+@pytest.mark.parametrize("text", [pytest.param(text, id=name) for name, text in texts()])
+def test_a_judgement_that_is_stopped_leaves_nothing_half_done(text: str) -> None:
+    class Stopped(Exception):
+        pass
+
+    chance = random.Random(len(text))
+    again, model, now = Judge(), None, text
+    for _ in range(30):
+        left = chance.randrange(40)
+
+        def give_way() -> None:
+            nonlocal left
+            left -= 1
+            if left < 0:
+                raise Stopped
+
+        now = restructured(now, chance) if chance.random() < 0.8 else text
+        model = read_file(SourceText("a.workflow.yaml", now), model)
+        with contextlib.suppress(Stopped):
+            again.judge([model], None, give_way)
+        if chance.random() < 0.5:
+            fresh = read_file(SourceText("a.workflow.yaml", now))
+            assert checked([model], again) == checked([fresh], None), now
+
+
+def test_an_edit_that_others_see_judges_those_who_see_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = watch(monkeypatch)
+    text = workflow_text(1200, seed=1)
+    again = Judge()
+    model = read_file(SourceText("a.workflow.yaml", text))
+    again.judge([model])
+    at = text.index("- id: call_", len(text) // 2) + 11
+    for now in (text[:at] + "x" + text[at:], text, text[:at] + '"' + text[at:], text):
+        model = read_file(SourceText("a.workflow.yaml", now), model)
+        again.judge([model])
+    assert seen[0] > 100
+    assert len(seen) > 1
+    assert max(seen[1:]) < 40
+
+
 def test_an_inner_edit_judges_one_step_and_not_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    import interlock.analyzer.incremental as incremental
-
-    seen: list[int] = []
-    original = incremental._judge_unit
-
-    def watched(unit: object, give_way: object) -> object:
-        seen.append(len(unit.workflow.steps.steps))  # type: ignore[attr-defined]
-        return original(unit, give_way)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(incremental, "_judge_unit", watched)
+    seen = watch(monkeypatch)
     text = workflow_text(600, seed=1)
     again = Judge()
     model = read_file(SourceText("a.workflow.yaml", text))
@@ -165,3 +295,19 @@ def test_an_inner_edit_judges_one_step_and_not_the_others(monkeypatch: pytest.Mo
     again.judge([model])
     assert len(seen) == 2
     assert seen[1] < 5 < seen[0]
+
+
+def watch(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many steps at the top each pass of the rules of steps looks at."""
+    import interlock.analyzer.incremental as incremental
+
+    seen: list[int] = []
+    original = incremental._found
+
+    def watched(rules: tuple[object, ...], unit: object, give_way: object) -> object:
+        if len(rules) > 5:
+            seen.append(len(unit.workflow.steps.steps))  # type: ignore[attr-defined]
+        return original(rules, unit, give_way)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(incremental, "_found", watched)
+    return seen

@@ -1,8 +1,11 @@
 """Judging again and again: what an edit does not touch is not judged a second time.
 
-Findings of a workflow depend on it, on the workflows that it is connected with by calls (types of outputs
-and secrets go both ways), on the names that there are, and on the blocks.  As long as all of these are the
-same objects, its findings are the same.
+Findings are kept by what they depend on.  Those of the rules of steps depend on a step, on the workflow's
+own fields, and on what the names in it stand for: after an edit, the steps that it changed are judged, and
+those that can see a name which the changed ones bring, each in the slice that it depends on.  Those of the
+rules of workflows are found again from what is known of each step, and those of the workspace when
+something has changed that they look at.  A workflow depends besides on those that it is connected with by
+calls, on the names that there are, and on the blocks.  What is not as simple as that is judged whole.
 """
 
 from __future__ import annotations
@@ -10,13 +13,27 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
+import msgspec
+
 from interlock.analyzer.analysis import FileModel, weigh
 from interlock.analyzer.findings import Finding, Sink
+from interlock.analyzer.graph.intervals import Least
+from interlock.analyzer.graph.mentions import RUINS, Mentions, Ties, homes, mentions
 from interlock.analyzer.graph.program import Program, Unit
-from interlock.analyzer.graph.slice import edited_step
+from interlock.analyzer.graph.scope import result_name
+from interlock.analyzer.graph.slice import (
+    Dependence,
+    changed_steps,
+    depended_on,
+    expressions_of,
+    looks_the_same,
+    only,
+    slice_of,
+)
 from interlock.analyzer.language.blocks import BUILT_IN, BlockSpec
-from interlock.analyzer.model.nodes import RunWorkflow, StartWorkflows, Workflow, walk
-from interlock.analyzer.rules.registry import unit_rules, workspace_rules
+from interlock.analyzer.model.nodes import RunWorkflow, StartWorkflows, Step, Workflow, walk
+from interlock.analyzer.model.values import Setting
+from interlock.analyzer.rules.registry import UnitRule, step_rules, whole_rules, workspace_rules
 from interlock.analyzer.source.text import Piece
 
 #: What the findings of a workflow depend on: it and those it is connected with, all names, all blocks.
@@ -27,15 +44,52 @@ def _go_on() -> None:
     return None
 
 
+class _Known(msgspec.Struct, eq=False):
+    """What is known of one workflow: its findings, and how its steps hang together."""
+
+    basis: _Basis
+    steps: list[Finding]
+    whole: dict[UnitRule, list[Finding]]
+    ties: Ties
+    shells: dict[Step, Step]
+    least: dict[str, dict[Step, Least | None]]
+
+    def findings(self) -> list[Finding]:
+        return [*self.steps, *(one for found in self.whole.values() for one in found)]
+
+
+class _Edit(msgspec.Struct, frozen=True, eq=False):
+    """The steps at the top that went and came, and what is known of them.
+
+    ``seen``: others, or the workflow as a whole, can tell the difference.  ``names`` are those whose meaning
+    may have changed, for others and inside of steps.
+    """
+
+    old: dict[Step, Mentions]
+    new: dict[Step, Mentions]
+    gone: frozenset[Piece]
+    seen: bool
+    outer: set[str]
+    inner: set[str]
+
+    @property
+    def holds(self) -> bool:
+        """Whether leases or other runs have to do with it."""
+        return any(one.holds for one in (*self.old.values(), *self.new.values()))
+
+
 class Judge:
     """The memory of one set of files that are seen together."""
 
     def __init__(self) -> None:
         self._program: Program | None = None
         self._made_of: tuple[tuple[Workflow, ...], tuple[BlockSpec, ...]] = ((), ())
-        self._known: dict[Workflow, tuple[_Basis, list[Finding]]] = {}
+        self._known: dict[Workflow, _Known] = {}
         self._places: dict[tuple[str, int], Workflow] = {}
+        self._calls: dict[Workflow, tuple[Setting[str], ...]] = {}
         self._wide: list[Finding] = []
+        #: What the rules of the workspace have not seen yet: edits inside of workflows, or anything (None).
+        self._unseen: list[_Edit] | None = None
 
     def program(self, files: Sequence[FileModel], blocks: Mapping[str, BlockSpec] | None = None) -> Program:
         """The program of these files; the same object as long as nothing in them has changed."""
@@ -45,9 +99,26 @@ class Judge:
         old = self._made_of
         same = len(old[0]) == len(workflows) and all(a is b for a, b in zip(old[0], workflows, strict=True))
         if self._program is None or not same or old[1] != made_of[1]:
-            self._program = Program(list(workflows), known)
+            last = self._program if old[1] == made_of[1] else None
+            self._program = self._renewed(last, workflows, known)
             self._made_of = made_of
         return self._program
+
+    def _renewed(self, last: Program | None, workflows: tuple[Workflow, ...], blocks: dict[str, BlockSpec]) -> Program:
+        """A program that takes over what was derived for workflows that are the same, or nearly so."""
+        if last is None or [unit.workflow.name and unit.name for unit in last.units] != [
+            workflow.name and workflow.name.value for workflow in workflows
+        ]:
+            return Program(list(workflows), blocks)
+        parts = self._connected(last)
+        now = set(workflows)
+        for unit, workflow in zip(last.units, workflows, strict=True):
+            if workflow not in self._calls and (calls := self._calls.get(unit.workflow)) is not None:
+                if not _calls_changed(unit.workflow, workflow):
+                    self._calls[workflow] = calls
+        kept = {unit.workflow: unit for unit in last.units if now.issuperset(parts[unit])}
+        pairs = zip(last.units, workflows, strict=True)
+        return Program(list(workflows), blocks, kept, {workflow: unit for unit, workflow in pairs})
 
     def judge(
         self,
@@ -58,112 +129,301 @@ class Judge:
         """As ``analysis.judge``; ``give_way`` is called between its parts, and may raise to stop it."""
         program = self.program(files, blocks)
         own = [finding for file in files for finding in file.findings]
-        if not self._renew(program):
-            self._judge(program, give_way)
-        found = [finding for unit in program.units for finding in self._known[unit.workflow][1]]
-        self._places = _places(program)
+        self._judge(program, give_way)
+        found = [finding for unit in program.units for finding in self._known[unit.workflow].findings()]
         return weigh([*own, *found, *self._wide])
 
     def _judge(self, program: Program, give_way: Callable[[], None]) -> None:
+        """Brings what is known up to date, workflow by workflow: what was done stays done if it is stopped."""
         names = tuple(program.by_name)
         specs = self._made_of[1]
-        parts = _connected(program)
-        kept: dict[Workflow, tuple[_Basis, list[Finding]]] = {}
-        for unit in program.units:
+        parts = self._connected(program)
+        places = _places(program)
+        if places.keys() != self._places.keys():
+            self._unseen = None
+        for place, unit in places.items():
+            workflow = unit.workflow
             basis = (parts[unit], names, specs)
-            known = self._known.get(unit.workflow)
-            if known is None or known[0] != basis:
-                known = (basis, _judge_unit(unit, give_way))
-                self._known[unit.workflow] = known
-            kept[unit.workflow] = known
-        self._known = kept
+            known = self._known.get(workflow)
+            if known is None or known.basis != basis:
+                before = self._places.get(place)
+                last = self._known.get(before) if before is not None else None
+                again = None
+                if before is not None and last is not None and last.basis[1:] == basis[1:]:
+                    again = _Again(program, unit, before, last, basis).known(give_way)
+                if again is None:
+                    self._known[workflow] = _whole(unit, basis, give_way)
+                    self._unseen = None
+                else:
+                    self._known[workflow] = again[0]
+                    if self._unseen is not None:
+                        self._unseen.append(again[1])
+                if before is not None and before is not workflow:
+                    self._known.pop(before, None)
+            self._places[place] = workflow
+        self._wide = self._workspace(program, give_way)
+        self._unseen = []
+        self._places = {place: unit.workflow for place, unit in places.items()}
+        for gone in self._known.keys() - {unit.workflow for unit in program.units}:
+            del self._known[gone]
+
+    def _workspace(self, program: Program, give_way: Callable[[], None]) -> list[Finding]:
+        """What the rules of the workspace find: the same as before, where they look at nothing that changed."""
+        if self._unseen is not None:
+            gone = frozenset(piece for edit in self._unseen for piece in edit.gone)
+            held = any(edit.seen and edit.holds for edit in self._unseen)
+            if not held and not any(_points_into(one, gone) for one in self._wide):
+                return self._wide
+        if len(program.units) == 1:
+            unit = program.units[0]
+            ties = self._known[unit.workflow].ties
+            if unit.workflow.steps is not None and not ties.turning and not ties.aliased:
+                program = Program([only(unit.workflow, ties)], program.blocks)
         sink = Sink()
         for workspace_rule in workspace_rules():
             give_way()
             workspace_rule(program, sink)
-        self._wide = sink.findings()
+        return sink.findings()
 
-    def _renew(self, program: Program) -> bool:
-        """Judges only the step that was edited, where that is all that can have changed; else false.
+    def _connected(self, program: Program) -> dict[Unit, tuple[Workflow, ...]]:
+        """For each workflow those that calls connect it with, itself included, in a fixed order."""
+        calls = {unit.workflow: self._calls.get(unit.workflow) for unit in program.units}
+        self._calls = {one: _called(one) if known is None else known for one, known in calls.items()}
+        leader = {unit: unit for unit in program.units}
 
-        So it is where one step at the top of one workflow is another, and what others see of it is the
-        same: then the findings elsewhere are those of before.
-        """
-        old = list(self._known)
-        places = _places(program)
-        if places.keys() != self._places.keys() or len(old) != len(program.units):
-            return False
-        changed = [place for place, workflow in places.items() if workflow not in self._known]
-        if not changed and old:
-            _, names, specs = self._known[old[0]][0]
-            return names == tuple(program.by_name) and specs == self._made_of[1]
-        if len(changed) != 1:
-            return False
-        before, after = self._places[changed[0]], places[changed[0]]
-        known = self._known.get(before)
-        if known is None:
-            return False
-        (part, names, specs), findings = known
-        if part != (before,) or names != tuple(program.by_name) or specs != self._made_of[1]:
-            return False
-        edit = edited_step(before, after, program.blocks)
-        if edit is None:
-            return False
-        piece = edit.old.span.piece
-        rest = [finding for finding in findings if finding.span.piece is not piece]
-        if any(_points_into(finding, piece) for finding in (*rest, *self._wide)):
-            return False
-        unit = Program([edit.slice], program.blocks).units[0]
-        new = [one for one in _judge_unit(unit, _go_on) if one.span.piece is edit.new.span.piece]
-        self._known = {(after if workflow is before else workflow): one for workflow, one in self._known.items()}
-        self._known[after] = (((after,), names, specs), [*rest, *new])
+        def find(unit: Unit) -> Unit:
+            while leader[unit] is not unit:
+                leader[unit] = leader[leader[unit]]
+                unit = leader[unit]
+            return unit
+
+        for unit in program.units:
+            for name in self._calls[unit.workflow]:
+                child = program.child(name)
+                if child is not None:
+                    leader[find(child)] = find(unit)
+        members: dict[Unit, list[Workflow]] = {}
+        for unit in program.units:
+            members.setdefault(find(unit), []).append(unit.workflow)
+        return {unit: tuple(members[find(unit)]) for unit in program.units}
+
+
+def _called(workflow: Workflow) -> tuple[Setting[str], ...]:
+    """The names of the workflows that one calls."""
+    kinds = (step.kind for step in walk(workflow.steps))
+    return tuple(
+        [one.workflow for one in kinds if isinstance(one, RunWorkflow | StartWorkflows) and one.workflow is not None]
+    )
+
+
+def _calls_changed(before: Workflow, after: Workflow) -> bool:
+    """Whether a step that went or came calls another workflow."""
+    if before.steps is None or after.steps is None:
         return True
+    changed = changed_steps(before.steps, after.steps)
+    return any(
+        isinstance(step.kind, RunWorkflow | StartWorkflows)
+        for steps in changed
+        for step in walk(msgspec.structs.replace(after.steps, steps=steps))
+    )
 
 
-def _places(program: Program) -> dict[tuple[str, int], Workflow]:
+def _places(program: Program) -> dict[tuple[str, int], Unit]:
     """The workflows by file and number in it."""
-    found: dict[tuple[str, int], Workflow] = {}
+    found: dict[tuple[str, int], Unit] = {}
     for unit in program.units:
         path, number = unit.workflow.span.source.path, 0
         while (path, number) in found:
             number += 1
-        found[path, number] = unit.workflow
+        found[path, number] = unit
     return found
 
 
-def _points_into(finding: Finding, piece: Piece) -> bool:
+def _points_into(finding: Finding, gone: frozenset[Piece]) -> bool:
     """Whether a finding, or what belongs to its story, stands in a piece that is no more."""
-    if finding.span.piece is piece or any(one.span.piece is piece for one in finding.related):
+    if finding.span.piece in gone or any(one.span.piece in gone for one in finding.related):
         return True
-    return finding.fix is not None and any(edit.span.piece is piece for edit in finding.fix.edits)
+    return finding.fix is not None and any(edit.span.piece in gone for edit in finding.fix.edits)
 
 
-def _judge_unit(unit: Unit, give_way: Callable[[], None]) -> list[Finding]:
+def _found(rules: tuple[UnitRule, ...], unit: Unit, give_way: Callable[[], None]) -> list[Finding]:
     sink = Sink()
-    for rule in unit_rules():
+    for rule in rules:
         give_way()
         rule(unit, sink)
     return sink.findings()
 
 
-def _connected(program: Program) -> dict[Unit, tuple[Workflow, ...]]:
-    """For each workflow those that calls connect it with, itself included, in a fixed order."""
-    leader = {unit: unit for unit in program.units}
+def _whole(unit: Unit, basis: _Basis, give_way: Callable[[], None]) -> _Known:
+    """A workflow judged from the start."""
+    unit.least = {}
+    unit.ties = None
+    steps = _found(step_rules(), unit, give_way)
+    whole = {rule: _found((rule,), unit, give_way) for rule in whole_rules()}
+    unit.ties = Ties(mentions(unit), unit.workflow)
+    return _Known(basis, steps, whole, unit.ties, {}, unit.least)
 
-    def find(unit: Unit) -> Unit:
-        while leader[unit] is not unit:
-            leader[unit] = leader[leader[unit]]
-            unit = leader[unit]
-        return unit
 
-    for unit in program.units:
-        for step in walk(unit.workflow.steps):
-            kind = step.kind
-            if isinstance(kind, RunWorkflow | StartWorkflows) and kind.workflow is not None:
-                child = program.child(kind.workflow)
-                if child is not None:
-                    leader[find(child)] = find(unit)
-    members: dict[Unit, list[Workflow]] = {}
-    for unit in program.units:
-        members.setdefault(find(unit), []).append(unit.workflow)
-    return {unit: tuple(members[find(unit)]) for unit in program.units}
+class _Again:
+    """One workflow that was judged before, after an edit."""
+
+    def __init__(self, program: Program, unit: Unit, before: Workflow, last: _Known, basis: _Basis) -> None:
+        self.program = program
+        self.unit = unit
+        self.before = before
+        self.after = unit.workflow
+        self.last = last
+        self.basis = basis
+
+    def known(self, give_way: Callable[[], None]) -> tuple[_Known, _Edit] | None:
+        """What is known now, and what changed; None where the workflow has to be judged whole."""
+        edit = self._edit()
+        if edit is None:
+            return None
+        ties, known = self.last.ties, None
+        _replace(ties, edit.old, edit.new)
+        ties.put_in_order(self.after)
+        try:
+            known = self._judged(edit, give_way)
+        finally:
+            if known is None:  # what is kept is that of before, until the whole is judged
+                _replace(ties, edit.new, edit.old)
+                ties.put_in_order(self.before)
+        if known is None:
+            return None
+        for step in edit.old:
+            self.last.shells.pop(step, None)
+            self.unit.forget(expressions_of(step))
+            for least in self.last.least.values():
+                for one in (step, *(inner for _, steps in step.inner() for inner in walk(steps))):
+                    least.pop(one, None)
+        return known, edit
+
+    # -- what has changed -------------------------------------------------------------------
+
+    def _edit(self) -> _Edit | None:
+        """The steps that have changed, where nothing else has."""
+        before, after = self.before, self.after
+        old, new = before.steps, after.steps
+        others = [one for one in self.last.basis[0] if one is not before]
+        if others != [one for one in self.basis[0] if one is not after] or old is None or new is None:
+            return None
+        if old.key.piece is not new.key.piece or before.fields.keys() != after.fields.keys():
+            return None
+        if any(span.piece is not after.fields[name].piece for name, span in before.fields.items()):
+            return None  # something was written anew that is no step
+        if before.inputs_open != after.inputs_open or before.inputs.keys() != after.inputs.keys():
+            return None
+        went, came = changed_steps(old, new)
+        if any(step.span.piece is old.key.piece for step in (*went, *came)):
+            return None
+        known = self.last.ties.known
+        gone = {step: known[step] for step in went}
+        read = _mentions_of(self.program, after, came)
+        same = len(went) == len(came) and all(
+            looks_the_same(a, b, self.program.blocks) for a, b in zip(went, came, strict=True)
+        )
+        # Names in what could not be read are known to whoever reads them, and hide nothing.
+        inner = set(before.broken_ids) ^ set(after.broken_ids)
+        if before.broken != after.broken:
+            inner.add(RUINS)
+        seen = not same or bool(inner) or before.unread != after.unread
+        outer: set[str] = set()
+        if not same:
+            for one in (*gone.values(), *read.values()):
+                outer |= one.outer
+                inner |= one.inner
+        pieces = frozenset(step.span.piece for step in went) - {step.span.piece for step in new.steps}
+        return _Edit(gone, read, pieces, seen, outer, inner)
+
+    def _straight_on(self, edit: _Edit) -> bool:
+        """Whether the way through the steps is the same as before."""
+        turns = any(one.turns for one in (*edit.old.values(), *edit.new.values()))
+        if not turns and not self.last.ties.turning:
+            return True
+        same = len(edit.old) == len(edit.new) and not self.before.broken and not self.after.broken
+        return (
+            same
+            and not turns
+            and all((a.id, result_name(a)) == (b.id, result_name(b)) for a, b in zip(edit.old, edit.new, strict=True))
+        )
+
+    # -- what has to be judged --------------------------------------------------------------
+
+    def _judged(self, edit: _Edit, give_way: Callable[[], None]) -> _Known | None:
+        asked = self._asked(edit)
+        if not self._straight_on(edit) or asked is None:
+            return None
+        ties, last = self.last.ties, self.last
+        needed = depended_on(ties, asked)
+        if needed is None:
+            return None
+        connected = len(self.basis[0]) > 1
+        if connected and edit.seen and (None in asked or any(ties.known[step].holds for step in asked) or edit.holds):
+            return None  # what others see of it may be another
+        at_steps = {step.span.piece for step in self.after.steps.steps} if self.after.steps is not None else set()
+        pieces = {step.span.piece for step in asked if step is not None}
+        rest = None in asked
+
+        def again(piece: Piece) -> bool:
+            return piece in pieces or piece in edit.gone or (rest and piece not in at_steps)
+
+        steps = [one for one in last.steps if not again(one.span.piece)]
+        if asked:
+            unit = self._slice(needed, connected or any(ties.known[step].holds for step in needed.kept))
+            steps += [one for one in _found(step_rules(), unit, give_way) if again(one.span.piece)]
+        self.unit.ties = ties
+        self.unit.least = last.least if not connected else {}
+        whole = dict(last.whole)
+        for rule, found in last.whole.items():
+            if edit.seen or any(_points_into(one, edit.gone) for one in found):
+                whole[rule] = _found((rule,), self.unit, give_way)
+        return _Known(self.basis, steps, whole, ties, last.shells, self.unit.least)
+
+    def _asked(self, edit: _Edit) -> set[Step | None] | None:
+        """The steps whose findings may be others than before; None where that cannot be told."""
+        ties = self.last.ties
+        asked: set[Step | None] = set(edit.new)
+        if edit.seen:
+            asked |= ties.touched(edit.outer, edit.inner)
+            asked |= ties.asked(name for one in (*edit.old.values(), *edit.new.values()) for name in one.free)
+        pointing = {one.span.piece for one in self.last.steps if _points_into(one, edit.gone)} - edit.gone
+        pieces = {step.span.piece for step in asked if step is not None} | pointing
+        steps = self.after.steps.steps if self.after.steps is not None else ()
+        at_steps = set()
+        for step in steps:
+            at_steps.add(step.span.piece)
+            if step.span.piece in pieces:
+                asked.add(step)
+        if not pointing <= at_steps:
+            asked.add(None)
+        for aliased in ties.aliased:
+            if aliased in asked or not pieces.isdisjoint(ties.known[aliased].homes or ()):
+                return None
+        if None in asked:
+            after = self.after
+            if any(homes(one) for one in (after.outputs, after.on_cancel, after.on_deadline)):
+                return None
+        return asked
+
+    def _slice(self, needed: Dependence, together: bool) -> Unit:
+        """The part of the workflow with these steps, with the other workflows where they matter."""
+        part = slice_of(self.after, self.last.ties, needed, self.last.shells)
+        workflows = [unit.workflow for unit in self.program.units] if together else [self.after]
+        program = Program([part if one is self.after else one for one in workflows], self.program.blocks)
+        return next(unit for unit in program.units if unit.workflow is part)
+
+
+def _replace(ties: Ties, old: Mapping[Step, Mentions], new: Mapping[Step, Mentions]) -> None:
+    for step in old:
+        ties.remove(step)
+    for step, one in new.items():
+        ties.add(step, one)
+
+
+def _mentions_of(program: Program, workflow: Workflow, steps: tuple[Step, ...]) -> dict[Step, Mentions]:
+    """What is known of some steps at the top by themselves."""
+    assert workflow.steps is not None
+    alone = msgspec.structs.replace(workflow, steps=msgspec.structs.replace(workflow.steps, steps=steps))
+    found = mentions(Program([alone], program.blocks).units[0])
+    return {step: one for step, one in found.items() if step is not None}

@@ -8,6 +8,7 @@ point is computed by others over these graphs, with ``ListFlow.solve``.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import cached_property, lru_cache
 from typing import TypeVar
 
 import msgspec
@@ -54,6 +55,12 @@ class Loop(msgspec.Struct, frozen=True):
     closing: tuple[int, ...]
 
 
+@lru_cache(maxsize=10_000)
+def _plain_edges(following: int, conditional: bool) -> tuple[Edge, ...]:
+    """The ways on from a step that goes on to the next one."""
+    return (Edge(following, False), Edge(following, True)) if conditional else (Edge(following, False),)
+
+
 class ListFlow:
     """The flow of one step list.
 
@@ -74,7 +81,6 @@ class ListFlow:
         self.edges: tuple[tuple[Edge, ...], ...] = tuple(
             self._edges(number, step) for number, step in enumerate(self.steps)
         )
-        self.reachable: frozenset[int] = self._reachable()
         self._must: list[frozenset[int] | None] | None = None
         self._may: list[frozenset[int] | None] | None = None
         self._end: list[frozenset[int] | None] = []
@@ -97,8 +103,9 @@ class ListFlow:
     def _template_targets(self, template: Template) -> tuple[int, ...] | None:
         words: list[str] = []
         for expression in template.expressions:
-            if expression.tree is not None:
-                words.extend(str(literal.value) for literal in string_literals(expression.tree))
+            if expression.tree is None:
+                return None  # it cannot be read, which is an error already
+            words.extend(str(literal.value) for literal in string_literals(expression.tree))
         targets = [END if word == "end" else self.index[word] for word in words if word == "end" or word in self.index]
         if targets:
             return tuple(dict.fromkeys(targets))
@@ -109,6 +116,8 @@ class ListFlow:
     def _edges(self, number: int, step: Step) -> tuple[Edge, ...]:
         following = number + 1 if number + 1 < len(self.steps) else END
         condition = step.when.value if step.when is not None else True
+        if step.next is None and condition is not False and not never_completes(step):
+            return _plain_edges(following, condition is not True)
         edges: list[Edge] = []
         if condition is not False and not never_completes(step):
             targets = self.next_targets(step)
@@ -120,7 +129,9 @@ class ListFlow:
             edges.append(Edge(following, True))
         return tuple(edges)
 
-    def _reachable(self) -> frozenset[int]:
+    @cached_property
+    def reachable(self) -> frozenset[int]:
+        """The numbers of the steps that a path leads to."""
         seen: set[int] = set()
         todo = [0] if self.steps else []
         while todo:
@@ -329,18 +340,46 @@ def given_literals(template: Template) -> Iterator[tuple[str, Span]]:
 
 
 class Flow:
-    """The flows of all lists of a workflow."""
+    """The flows of all lists of a workflow.
 
-    def __init__(self, workflow: Workflow) -> None:
+    With ``before``, the flow of an earlier reading, the lists inside steps that are still the same are
+    taken over with what was derived for them.  They are given another parent, so ``before`` must not be
+    used any more.
+    """
+
+    def __init__(self, workflow: Workflow, before: Flow | None = None) -> None:
         self.workflow = workflow
         self.lists: list[ListFlow] = []
         self._of: dict[Step, tuple[ListFlow, int]] = {}
         self._inner: dict[StepList, ListFlow] = {}
+        self._below: dict[Step, list[ListFlow]] = {}
         if workflow.steps is not None:
-            self._add(workflow.steps, "workflow", None, None)
+            self._add_top(workflow.steps, before._below if before is not None else {})
         for handlers in (workflow.on_cancel, workflow.on_deadline):
             if handlers is not None:
                 self._add(handlers, "handler", None, None)
+
+    def _add_top(self, steps: StepList, known: dict[Step, list[ListFlow]]) -> None:
+        flow = ListFlow(steps, "workflow", None, None)
+        self.lists.append(flow)
+        self._inner[steps] = flow
+        for number, step in enumerate(steps.steps):
+            self._of[step] = (flow, number)
+            below = known.get(step)
+            if below is not None:
+                for inner in below:
+                    if inner.owner is step:
+                        inner.parent = flow
+                    self._inner[inner.list] = inner
+                    for at, one in enumerate(inner.steps):
+                        self._of[one] = (inner, at)
+                self.lists.extend(below)
+            else:
+                first = len(self.lists)
+                self._add_inner(step, flow)
+                below = self.lists[first:]
+            if below:
+                self._below[step] = below
 
     def _add(self, steps: StepList, role: str, owner: Step | None, parent: ListFlow | None, branch: str = "") -> None:
         flow = ListFlow(steps, role, owner, parent, branch)
@@ -348,12 +387,13 @@ class Flow:
         self._inner[steps] = flow
         for number, step in enumerate(steps.steps):
             self._of[step] = (flow, number)
-            for name, inner in step.inner():
-                kind = step.kind
-                inner_role = (
-                    "branch" if isinstance(kind, Branches) else "section" if isinstance(kind, Section) else "item"
-                )
-                self._add(inner, inner_role, step, flow, name)
+            self._add_inner(step, flow)
+
+    def _add_inner(self, step: Step, flow: ListFlow) -> None:
+        kind = step.kind
+        role = "branch" if isinstance(kind, Branches) else "section" if isinstance(kind, Section) else "item"
+        for name, inner in step.inner():
+            self._add(inner, role, step, flow, name)
 
     def of(self, step: Step) -> tuple[ListFlow, int]:
         """The list in which a step stands, and its place there."""

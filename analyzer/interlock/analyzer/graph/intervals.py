@@ -127,7 +127,9 @@ class Bounds:
         self.unit = unit
         self.quantity = quantity
         self.busy = busy | {unit}
-        self._least: dict[Step, Least | None] = {}
+        # What a step takes does not depend on the others; a child's, on who asks.
+        known = unit.least.setdefault(quantity, {}) if not busy else {}
+        self._least: dict[Step, Least | None] = known
 
     # -- the whole --------------------------------------------------------------------------
 
@@ -194,20 +196,29 @@ class Bounds:
         for number, step in enumerate(flow.steps):
             if or_fails and can_fail(step):
                 break
+            if not sizes:
+                # One that may be skipped takes nothing then, and that is the least.
+                if flow.edges[number][0].skipped or len(flow.edges[number]) > 1:
+                    continue
+                least = self.step(step)
+                if least is None:
+                    return None
+                if least.amount:
+                    total = self._add(total, least.amount)
+                    path.append(Part(step, least.amount))
+                    parts.extend(least.parts)
+                continue
             best: float | None = None
-            skipped = False
             for edge in flow.edges[number]:
                 weight = self._edge(flow, number, edge)
                 if weight is not None and (best is None or weight < best):
-                    best, skipped = weight, edge.skipped
+                    best = weight
             if best is None:
                 return None
             if not best:
                 continue
             total = self._add(total, best)
             path.append(Part(step, best))
-            if not skipped and not sizes and (least := self.step(step)) is not None:
-                parts.extend(least.parts)
         return Least(total, tuple(path), tuple(parts))
 
     def _edge(self, flow: ListFlow, number: int, edge: Edge) -> float | None:

@@ -6,6 +6,7 @@ them, once for each workflow.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -14,26 +15,45 @@ from interlock.analyzer.graph.flow import Flow
 from interlock.analyzer.graph.sites import Site, sites
 from interlock.analyzer.language.blocks import BlockSpec
 from interlock.analyzer.language.nearest import nearest
-from interlock.analyzer.model.nodes import Workflow
+from interlock.analyzer.model.nodes import Step, Workflow
 from interlock.analyzer.model.values import Expression, Setting
 
 if TYPE_CHECKING:
     from interlock.analyzer.graph.calls import CallGraph
     from interlock.analyzer.graph.facts import KnownFacts
     from interlock.analyzer.graph.groups import Groups
+    from interlock.analyzer.graph.intervals import Least
     from interlock.analyzer.graph.leases import Leases
     from interlock.analyzer.graph.locks import LockOrder
+    from interlock.analyzer.graph.mentions import Ties
     from interlock.analyzer.graph.scope import Scopes
     from interlock.analyzer.graph.taint import Taint
 
 
 class Unit:
-    """One workflow under judgement."""
+    """One workflow under judgement.
 
-    def __init__(self, workflow: Workflow, program: Program) -> None:
+    With ``before``, an earlier reading of the same workflow, what was derived for parts that are still the
+    same is taken over; ``before`` must not be used any more.
+    """
+
+    def __init__(self, workflow: Workflow, program: Program, before: Unit | None = None) -> None:
         self.workflow = workflow
         self.program = program
         self._uses: dict[Expression, tuple[Use, ...]] = {}
+        self._last_flow: Flow | None = None
+        #: The least that steps take of a quantity, see ``intervals``.
+        self.least: dict[str, dict[Step, Least | None]] = {}
+        #: How its steps hang together, where that has been found out: then some questions need no search.
+        self.ties: Ties | None = None
+        if before is not None:
+            self._uses = before._uses
+            self._last_flow = before.__dict__.get("flow") or before._last_flow
+
+    def forget(self, expressions: Iterable[Expression]) -> None:
+        """Drops what was kept for expressions that are no more."""
+        for expression in expressions:
+            self._uses.pop(expression, None)
 
     @property
     def name(self) -> str:
@@ -41,7 +61,8 @@ class Unit:
 
     @cached_property
     def flow(self) -> Flow:
-        return Flow(self.workflow)
+        last, self._last_flow = self._last_flow, None
+        return Flow(self.workflow, last)
 
     @cached_property
     def scopes(self) -> Scopes:
@@ -84,12 +105,25 @@ class Program:
     """All workflows that are seen together, and the blocks they may use.
 
     ``units`` are in the order of files and positions; where two have one name, the first one
-    stands for it.
+    stands for it.  ``kept`` are units of an earlier program for which nothing has changed, in it or in what
+    it calls, and ``before`` earlier readings of workflows that have: both go over to this program.
     """
 
-    def __init__(self, workflows: list[Workflow], blocks: dict[str, BlockSpec]) -> None:
+    def __init__(
+        self,
+        workflows: list[Workflow],
+        blocks: dict[str, BlockSpec],
+        kept: Mapping[Workflow, Unit] | None = None,
+        before: Mapping[Workflow, Unit] | None = None,
+    ) -> None:
         self.blocks = blocks
-        self.units = [Unit(workflow, self) for workflow in workflows]
+        self.units: list[Unit] = []
+        for workflow in workflows:
+            unit = kept.get(workflow) if kept else None
+            if unit is None:
+                unit = Unit(workflow, self, before.get(workflow) if before else None)
+            unit.program = self
+            self.units.append(unit)
         self.by_name: dict[str, Unit] = {}
         for unit in self.units:
             if unit.name:

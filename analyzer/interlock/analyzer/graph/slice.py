@@ -1,8 +1,8 @@
-"""The part of a workflow that decides what is wrong in one step, where that is little.
+"""The part of a workflow that decides what is wrong in some of its steps.
 
-An edit inside of one step that changes nothing others can see (a literal in the parameters of a block)
-leaves the findings of all other steps as they were, and those of its own depend only on the steps whose
-results it reads, at any distance.  Whatever is not as simple as that has no slice, and is judged whole.
+What is wrong in a step follows from it and from the steps whose names it reads, at any distance (see
+``mentions``).  A slice holds these as they are, and of every other step at most its names and its place.
+Rules of steps find the same in it as in the whole; which steps are asked about is not decided here.
 """
 
 from __future__ import annotations
@@ -12,73 +12,160 @@ from collections.abc import Iterator, Mapping
 import msgspec
 
 from interlock.analyzer.expressions.uses import Use, uses
-from interlock.analyzer.graph.flow import never_completes
+from interlock.analyzer.graph.mentions import WHOLE_STATE, Ties
 from interlock.analyzer.graph.scope import result_name
 from interlock.analyzer.language.blocks import BlockSpec, EffectsUnless
-from interlock.analyzer.language.names import ROOTS
-from interlock.analyzer.model.nodes import (
-    BlockCall,
-    Branches,
-    Delay,
-    ForEach,
-    SignalWait,
-    Step,
-    StepList,
-    Workflow,
-)
-from interlock.analyzer.model.values import Expression, Literal, Template, expressions
+from interlock.analyzer.language.nearest import near_words, nearest
+from interlock.analyzer.model.nodes import BlockCall, Delay, SignalWait, Step, StepList, Workflow
+from interlock.analyzer.model.values import Expression, Literal, Setting, Template, expressions
 from interlock.analyzer.source.text import Span
 from interlock.analyzer.syntax.nodes import Scalar
 
-_ROOTS = frozenset(ROOTS) - {"state"}
+_MOST_LISTED = 8
+"""How many names a message lists at the most (``expressions.check``)."""
 
 
-class EditedStep(msgspec.Struct, frozen=True, eq=False):
-    """A step before and after an edit, and the slice of the workflow in which the new one is judged."""
-
-    old: Step
-    new: Step
-    slice: Workflow
-
-
-def edited_step(before: Workflow, after: Workflow, blocks: Mapping[str, BlockSpec]) -> EditedStep | None:
-    """The one step in which two readings of a workflow differ, if others cannot see the difference."""
+def changed_steps(before: StepList, after: StepList) -> tuple[tuple[Step, ...], tuple[Step, ...]]:
+    """The stretch in which two readings of a list differ: its steps in the one, and in the other."""
     old, new = before.steps, after.steps
-    if old is None or new is None or before.broken or after.broken or len(old.steps) != len(new.steps):
-        return None
-    if old.key.piece is not new.key.piece or before.fields.keys() != after.fields.keys():
-        return None
-    if before.broken_ids != after.broken_ids:
-        return None
-    if any(span.piece is not after.fields[name].piece for name, span in before.fields.items()):
-        return None  # something was written anew that is no step
-    differing = [at for at, (a, b) in enumerate(zip(old.steps, new.steps, strict=True)) if a is not b]
-    if len(differing) != 1:
-        return None
-    at = differing[0]
-    a, b = old.steps[at], new.steps[at]
-    try:
-        if not _simple(a) or not _simple(b) or _outward(a, blocks) != _outward(b, blocks):
+    first, most = 0, min(len(old), len(new))
+    while first < most and old[first] is new[first]:
+        first += 1
+    last = 0
+    while last < most - first and old[len(old) - 1 - last] is new[len(new) - 1 - last]:
+        last += 1
+    return old[first : len(old) - last], new[first : len(new) - last]
+
+
+class Dependence(msgspec.Struct, frozen=True, eq=False):
+    """What some steps depend on: ``kept`` are steps (with those themselves), of ``named`` only the names."""
+
+    kept: set[Step | None]
+    named: set[Step | None]
+
+
+def slice_of(workflow: Workflow, ties: Ties, needed: Dependence, shells: dict[Step, Step]) -> Workflow:
+    """The workflow with the steps that are needed; ``shells`` remembers what stands for the others.
+
+    They are left out where neither their places nor their names can matter: of a name that is unknown, it is
+    told which names there are, the first ones.
+    """
+    assert workflow.steps is not None
+    all_steps, kept = workflow.steps.steps, needed.kept
+    if ties.turning or not kept.isdisjoint(ties.merging):
+        named: set[Step | None] = set(all_steps)
+    elif ties.unknown():
+        named = needed.named | _first_named(all_steps)
+    else:
+        named = needed.named
+    steps = [
+        step if step in kept else shells.get(step) or _shell(step, shells)
+        for step in all_steps
+        if step in kept or step in named
+    ]
+    return msgspec.structs.replace(workflow, steps=msgspec.structs.replace(workflow.steps, steps=tuple(steps)))
+
+
+def _first_named(steps: tuple[Step, ...]) -> set[Step]:
+    """The steps that give the first names of a list."""
+    found: dict[str, Step] = {}
+    first: set[Step] = set()
+    for step in steps:
+        name = result_name(step)
+        if name is not None:
+            found.setdefault(name, step)
+            first.add(step)
+        if len(found) > _MOST_LISTED:
+            break
+    return first
+
+
+def only(workflow: Workflow, ties: Ties) -> Workflow:
+    """The workflow with nothing but the steps that hold leases, or have to do with other runs."""
+    assert workflow.steps is not None
+    steps = tuple([step for step in workflow.steps.steps if ties.known[step].holds])
+    return msgspec.structs.replace(workflow, steps=msgspec.structs.replace(workflow.steps, steps=steps))
+
+
+def _shell(step: Step, shells: dict[Step, Step]) -> Step:
+    """A step of the same names that does nothing."""
+    name = result_name(step)
+    kind: Delay | SignalWait = Delay(step.kind.key)
+    if name != (step.id or None):
+        field = getattr(step.kind, "result_key_field", None)
+        if field is None and name is not None:
+            field = Setting(name, step.kind.key, step.kind.key)
+        kind = SignalWait(step.kind.key, "signal", (), None, field)
+    shell = Step(step.id, step.id_span, step.span, kind, "delay")
+    shells[step] = shell
+    return shell
+
+
+def depended_on(ties: Ties, asked: set[Step | None]) -> Dependence | None:
+    """All that some steps depend on; None where that is everything."""
+    kept = set(asked)
+    todo = list(asked)
+    near = _Near(ties)
+    while todo:
+        step = todo.pop()
+        one = ties.known[step]
+        if WHOLE_STATE in one.free:
             return None
-        kept = _kept(new.steps, at)
-    except _Intricate:
-        return None
-    steps = StepList(new.key, new.span, tuple(new.steps[number] for number in sorted(kept)))
-    return EditedStep(a, b, msgspec.structs.replace(after, steps=steps))
+        found: set[Step | None] = set()
+        for name in one.free:
+            found.update(ties.outer.get(name, ()))
+            if name not in ties.outer and name not in ties.lost:
+                found |= ties.first_inside(name)
+            if name in near.unknown:
+                found.update(near.meant(step, name))
+        for name in one.inner | one.outer:
+            found.update(ties.outer.get(name, ()))
+        if one.claims:
+            if WHOLE_STATE in ties.free:
+                return None
+            for name in one.claims:
+                found.update(ties.free.get(name, ()))
+        todo.extend(found - kept)
+        kept |= found
+    kept.update(ties.turning)
+    return Dependence(kept, near.named)
+
+
+class _Near:
+    """The names that unknown ones may be meant for.  ``named`` are the steps that bring any such name."""
+
+    def __init__(self, ties: Ties) -> None:
+        self.ties = ties
+        self.unknown = set(ties.unknown())
+        self.named: set[Step | None] = set()
+        self._words: dict[str, list[str]] = {}
+
+    def meant(self, step: Step | None, name: str) -> set[Step | None]:
+        """The steps that an unknown name counts as where a step reads it."""
+        ties = self.ties
+        words = self._words.get(name)
+        if words is None:
+            words = self._words[name] = near_words(name, ties.outer)
+        for word in words:
+            self.named.update(ties.outer[word])
+        if not ties.turning:
+            place = ties.order[step]
+            words = [word for word in words if min([ties.order[one] for one in ties.outer[word]]) < place]
+            best = nearest(name, words)
+            words = [best] if best is not None else []
+        return {one for word in words for one in ties.outer[word]}
 
 
 class _Intricate(Exception):
     """Something that is not decided here."""
 
 
-def _simple(step: Step) -> bool:
-    """Whether leases, other runs and jumps have nothing to do with a step, at any depth."""
-    if not isinstance(step.kind, BlockCall | Branches | ForEach | SignalWait | Delay):
+def looks_the_same(old: Step, new: Step, blocks: Mapping[str, BlockSpec]) -> bool:
+    """Whether no other step, and nothing of the workflow as a whole, can tell two readings of a step apart."""
+    try:
+        return _outward(old, blocks) == _outward(new, blocks)
+    except _Intricate:
         return False
-    return all(_simple(inner) for _, steps in step.inner() for inner in steps.steps)
-
-
-# -- what others see -----------------------------------------------------------------------------
 
 
 def _outward(value: object, blocks: Mapping[str, BlockSpec]) -> object:
@@ -128,66 +215,13 @@ def _uses(expression: Expression) -> tuple[Use, ...]:
     return uses(expression.tree)
 
 
-# -- what it depends on --------------------------------------------------------------------------
-
-
-def _kept(steps: tuple[Step, ...], at: int) -> set[int]:
-    """The numbers of the steps that a step depends on, with itself; raises where that is not known."""
-    writers: dict[str, list[int]] = {}
-    for number, step in enumerate(steps):
-        if step.next is not None or never_completes(step):
-            raise _Intricate
-        for name in {step.id, result_name(step)}:
-            if name:
-                writers.setdefault(name, []).append(number)
-    kept = {at}
-    for name in _defined(steps[at]):
-        kept.update(writers.get(name, ()))
-    todo = sorted(kept)
-    while todo:
-        number = todo.pop()
-        inside = _defined(steps[number])
-        for name in _read(steps[number]):
-            if name in _ROOTS or (name in inside and name not in writers):
-                continue
-            found = [one for one in writers.get(name, ()) if one < number]
-            if not found or result_name(steps[found[0]]) != name:
-                if number == at or name == "state":
-                    raise _Intricate
-                continue  # what is wrong there is told there
-            for one in writers[name]:
-                if one not in kept:
-                    kept.add(one)
-                    todo.append(one)
-    return kept
-
-
-def _defined(step: Step) -> set[str]:
-    """Every bare name that a step, or a step inside of it, brings in."""
-    found = {name for name in (step.id, result_name(step)) if name}
-    if isinstance(step.kind, ForEach):
-        found.add(step.kind.as_name)
-    for _, steps in step.inner():
-        for inner in steps.steps:
-            found |= _defined(inner)
-    return found
-
-
-def _read(step: Step) -> set[str]:
-    """Every bare name that is read in a step, at any depth."""
-    found: set[str] = set()
-    for expression in _expressions(step):
-        if expression.tree is not None:
-            found.update(use.path[0] for use in uses(expression.tree))
-    return found
-
-
-def _expressions(value: object) -> Iterator[Expression]:
+def expressions_of(value: object) -> Iterator[Expression]:
+    """Every expression in a step, at any depth."""
     if isinstance(value, Expression):
         yield value
     elif isinstance(value, tuple | list):
         for one in value:
-            yield from _expressions(one)
+            yield from expressions_of(one)
     elif isinstance(value, msgspec.Struct) and not isinstance(value, Span | Scalar):
         for name in value.__struct_fields__:
-            yield from _expressions(getattr(value, name))
+            yield from expressions_of(getattr(value, name))

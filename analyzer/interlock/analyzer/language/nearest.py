@@ -14,8 +14,21 @@ def osa(a: str, b: str, limit: int) -> int:
     """The distance between two words, or ``limit + 1`` as soon as it is known to be above ``limit``."""
     if a == b:
         return 0
+    if not a or not b:
+        return min(len(a) + len(b), limit + 1)
     if abs(len(a) - len(b)) > limit:
         return limit + 1
+    if a[0] == b[0] or a[-1] == b[-1]:
+        # What both begin or end with costs nothing, and most names are alike there.
+        start, most = 0, min(len(a), len(b))
+        while start < most and a[start] == b[start]:
+            start += 1
+        end = 0
+        while end < most - start and a[-1 - end] == b[-1 - end]:
+            end += 1
+        a, b = a[start : len(a) - end], b[start : len(b) - end]
+        if not a or not b:
+            return len(a) + len(b)
     width = len(b) + 1
     before: list[int] = []
     above = list(range(width))
@@ -46,3 +59,10 @@ def nearest(word: str, candidates: Iterable[str]) -> str | None:
         elif found == distance:
             best = None
     return best
+
+
+def near_words(word: str, candidates: Iterable[str]) -> list[str]:
+    """The candidates that are near ``word``: no other can be its nearest one, or make it a tie."""
+    limit = 1 if len(word) <= 4 else 2
+    shortest, longest = len(word) - limit, len(word) + limit
+    return [one for one in candidates if shortest <= len(one) <= longest and osa(word, one, limit) <= limit]

@@ -21,9 +21,9 @@ from interlock.analyzer.syntax.nodes import Alias, Document, Mapping, Node, Scal
 class ReadStep(msgspec.Struct, frozen=True, eq=False):
     """What one step at the top gave: the same again as long as its node is the same.
 
-    ``broken`` is whether the document was broken then, and ``torn`` whether a key of this step was among
-    what could not be read; ``bad_ids`` are the ids in it that are no names, ``unread`` the inputs that are
-    named in what could not be used.
+    ``broken`` is whether the document was broken then, which matters where a list looked ``empty``, and
+    ``torn`` whether a key of this step was among what could not be read; ``bad_ids`` are the ids in it that
+    are no names, ``unread`` the inputs that are named in what could not be used.
     """
 
     step: Step | None
@@ -32,6 +32,7 @@ class ReadStep(msgspec.Struct, frozen=True, eq=False):
     torn: bool
     bad_ids: tuple[str, ...]
     unread: tuple[str, ...]
+    empty: bool
 
     @property
     def settled(self) -> bool:
@@ -106,14 +107,16 @@ class _WorkflowReader(StepReader):
             return super().step(node, via)
         torn = node.piece.base + len(node.piece.text) in self._torn_off
         known = self._memory.before.get(node)
-        if known is None or known.broken != self.broken or known.torn != torn or not known.settled:
+        stale = known is None or known.torn != torn or (known.empty and known.broken != self.broken)
+        if known is None or stale or not known.settled:
             mark, ids, left = self.sink.mark(), len(self.bad_ids), len(self.unread)
             self._inside = True
+            self.saw_empty = False
             self.torn = torn
             step = super().step(node, via)
             self._inside = False
             bad_ids, unread = tuple(self.bad_ids[ids:]), tuple(self.unread[left:])
-            known = ReadStep(step, self.sink.since(mark), self.broken, torn, bad_ids, unread)
+            known = ReadStep(step, self.sink.since(mark), self.broken, torn, bad_ids, unread, self.saw_empty)
         else:
             self.sink.extend(known.findings)
             self.bad_ids += known.bad_ids

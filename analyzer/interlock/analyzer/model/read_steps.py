@@ -56,11 +56,13 @@ class StepReader(FieldReader):
     ``broken`` tells that parts of the document could not be parsed: a list may then look empty.
     ``bad_ids`` are the ids that are no legal names, and the names that expressions see in them:
     what refers to such a step is not one mistake more.  ``torn`` is set for the next step alone: a
-    key of it stands in what could not be read.
+    key of it stands in what could not be read.  ``saw_empty`` tells that a list looked empty: what was
+    said then depends on ``broken``, and nothing else does.
     """
 
     broken = False
     torn = False
+    saw_empty = False
 
     def __init__(self, sink: Sink) -> None:
         super().__init__(sink)
@@ -73,12 +75,14 @@ class StepReader(FieldReader):
             return None
         inner = found.node
         if isinstance(inner, Scalar) and inner.data is None:
+            self.saw_empty = True
             if not self.broken:
                 self.sink.add(empty_code, key, empty, "Add at least one step.")
             return None
         if not isinstance(inner, Sequence):
             self.wrong(found, '"steps"', "a list of steps")
             return None
+        self.saw_empty = self.saw_empty or not inner.items
         if not inner.items and empty_code and not self.broken:
             self.sink.add(empty_code, key if empty_code == "IL309" else found.span, empty, "Add at least one step.")
             return None

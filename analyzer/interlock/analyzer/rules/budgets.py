@@ -44,7 +44,7 @@ def items_over_budget(unit: Unit, sink: Sink) -> None:
 def _too_long(unit: Unit) -> list[tuple[Quantity, Step, Setting[Value], int, Setting[int]]]:
     budget = unit.workflow.budget
     found: list[tuple[Quantity, Step, Setting[Value], int, Setting[int]]] = []
-    if budget is None:
+    if budget is None or (budget.max_for_each_items is None and budget.max_started_workflows is None):
         return found
     for step in walk(unit.workflow.steps):
         kind = step.kind
@@ -153,7 +153,7 @@ def deadline_too_short(unit: Unit, sink: Sink) -> None:
 def loops(unit: Unit, sink: Sink) -> None:
     """IL602 and IL608: loops that nothing bounds, and loops whose way out never changes."""
     workflow = unit.workflow
-    if workflow.broken:
+    if workflow.broken or (unit.ties is not None and not unit.ties.jumping):
         return
     budget = workflow.budget
     bounded = "deadline" in workflow.fields or (
@@ -236,3 +236,4 @@ def _stuck(step: Step, at: Span, exits: LoopExits, members: list[Step], sink: Si
 
 
 RULES = (items_over_budget, budget_too_small, unbounded_fan_out, deadline_too_short, loops)
+WHOLE_RULES = (budget_too_small, deadline_too_short, loops)

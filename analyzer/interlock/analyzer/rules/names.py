@@ -195,6 +195,8 @@ def unused_inputs(unit: Unit, sink: Sink) -> None:
     if not workflow.inputs or workflow.broken:
         return
     used = set(workflow.unread)
+    if unit.ties is not None and (unit.ties.all_inputs or workflow.inputs.keys() <= used | unit.ties.inputs.keys()):
+        return
     for site in unit.sites:
         for use in unit.uses(site.expression):
             if use.path[0] == "inputs":
@@ -246,4 +248,5 @@ def workflow_names(program: Program, sink: Sink) -> None:
 
 
 RULES = (step_ids, collisions, unused_inputs)
+WHOLE_RULES = (unused_inputs,)
 WORKSPACE_RULES = (workflow_names,)

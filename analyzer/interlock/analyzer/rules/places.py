@@ -115,3 +115,4 @@ def idle_fields(unit: Unit, sink: Sink) -> None:
 
 
 RULES = (supersession, idle_limits, idle_fields)
+WHOLE_RULES = (idle_fields,)

@@ -2,7 +2,8 @@
 
 A rule is a function that gets a unit (one workflow with all that is derived from it) or the
 program, and a sink.  A module holds one family, and names its rules in ``RULES`` (for units) and
-``WORKSPACE_RULES`` (for the program).
+``WORKSPACE_RULES`` (for the program).  ``WHOLE_RULES`` are those of ``RULES`` that look at a workflow as
+a whole; the others say of a step what follows from it, the workflow's own fields, and the names in it.
 """
 
 from __future__ import annotations
@@ -48,6 +49,18 @@ def _family(name: str, table: str) -> tuple[Callable[..., None], ...]:
 @cache
 def unit_rules() -> tuple[UnitRule, ...]:
     return tuple(rule for name in UNIT_FAMILIES for rule in _family(name, "RULES"))
+
+
+@cache
+def whole_rules() -> tuple[UnitRule, ...]:
+    """Those of the unit rules that look at a workflow as a whole."""
+    return tuple(rule for name in ("names", "places", "budgets") for rule in _family(name, "WHOLE_RULES"))
+
+
+@cache
+def step_rules() -> tuple[UnitRule, ...]:
+    """Those of the unit rules whose findings in a step follow from it and what its names stand for."""
+    return tuple(rule for rule in unit_rules() if rule not in whole_rules())
 
 
 @cache
