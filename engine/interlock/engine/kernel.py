@@ -282,6 +282,7 @@ class SqliteKernel(Views):
         if len(_encode(payload)) > MAX_RESULT:
             raise CallerError("payload-too-large", "The payload has more than 1 MiB as JSON.")
         refusal: CallerError | None = None
+        kinds: set[str] = set()
         with self.writing() as tx:
             cell = self._found(run)
             if signal_id is not None and self.store.one("signal_known", run, signal_id) is not None:
@@ -291,14 +292,14 @@ class SqliteKernel(Views):
                 refusal = CallerError("run-ended", f'The run "{run}" is {cell.run.status}.')
             else:
                 try:
-                    tx.event(run, m.SignalSent(chosen, name, payload))
+                    kinds = tx.event(run, m.SignalSent(chosen, name, payload))
                 except OverBudget as error:
                     refusal = CallerError("budget-exceeded", error.fault.message)
             if refusal is not None:
                 tx.note(run, "signal.refused", {"name": name, "id": chosen, "code": refusal.code})
         if refusal is not None:
             raise refusal
-        return SignalReceipt(run, chosen)
+        return SignalReceipt(run, chosen, consumed="signal.consumed" in kinds)
 
     def cancel(self, run: str, *, reason: str = "") -> None:
         """See `ports.Kernel.cancel`."""
@@ -339,7 +340,8 @@ class SqliteKernel(Views):
             if not held:
                 raise CallerError("not-in-review", f'The run "{run}" has no open review.')
             if path is None and len(held) > 1:
-                raise CallerError("bad-payload", f"Several sections are in review: {', '.join(held)}.")
+                text = f"Several sections are in review: {', '.join(held)}; name one of them as the path."
+                raise CallerError("bad-payload", text)
             chosen = path if path is not None else held[0]
             tx.event(run, m.ReviewSettled(chosen, decision, result, by))
 

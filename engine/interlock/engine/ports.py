@@ -151,11 +151,13 @@ class Dispatched(msgspec.Struct, frozen=True):
 
 
 class SignalReceipt(msgspec.Struct, frozen=True):
-    """``repeated``: a signal of this id had been recorded already and nothing happened."""
+    """``repeated``: a signal of this id had been recorded already and nothing happened.  ``consumed``: a step
+    that waited for it has taken it; otherwise it is stored for one that will."""
 
     run: str
     id: str
     repeated: bool = False
+    consumed: bool = False
 
 
 class ErrorInfo(msgspec.Struct, frozen=True, omit_defaults=True):

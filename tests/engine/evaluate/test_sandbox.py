@@ -12,7 +12,7 @@ SLOW = "xs.map(x, text.replace('a', 'b').size())"
 
 def test_an_expression_that_takes_long_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sandbox, "SECONDS", 1)
-    with pytest.raises(sandbox.Exceeded, match="^it takes longer than 1 s$"):
+    with pytest.raises(sandbox.Exceeded, match=r"^it takes longer than 1 s$"):
         sandbox.evaluate_elsewhere(SLOW, {"xs": list(range(9_000)), "text": "ab" * 500_000})
 
 

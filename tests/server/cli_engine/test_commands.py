@@ -87,6 +87,15 @@ def test_an_approval_cannot_be_rejected(inside: Any) -> None:
     assert (done.code, done.err.count("\n")) == (2, 1)
 
 
+def test_an_answer_that_nothing_waits_for_is_said_to_be_stored(inside: Any) -> None:
+    run = dispatch(inside, "workflow: w\nsteps: [{id: a, wait_for_decision: {}}, {id: b, delay: 1h}]\n")
+    assert inside("approve", run).out == f"Approved: {run}.\n"
+    late = inside("reject", run)
+    assert (late.code, late.out.split(":")[0]) == (0, "Stored")
+    kinds = [json.loads(line)["kind"] for line in inside("events", run, "--json").out.splitlines()]
+    assert (kinds.count("signal.received"), kinds.count("signal.consumed")) == (2, 1)
+
+
 def test_events_follow_a_run_to_its_end(interlock: Any) -> None:
     run = dispatch(interlock, "workflow: w\nsteps: [{id: a, block: set}, {id: b, wait_for_approval: {}}]\n")
     follower = interlock.start("events", run, "--follow", "--json")

@@ -19,6 +19,7 @@ from interlock.engine.blocks.registry import Registry
 from interlock.engine.client import Engine
 from interlock.engine.errors import CallerError
 from interlock.engine.host import DEFAULT_STORE
+from interlock.engine.ports import SignalReceipt
 from interlock.engine.values import NotJson, as_text, load
 from interlock.server.cli.main import UsageError
 
@@ -127,6 +128,18 @@ def speaking(run: Callable[[Options], int]) -> Callable[[Options], int]:
             raise UsageError("the input is nested too deeply") from None
 
     return guarded
+
+
+def answered(receipt: SignalReceipt, word: str) -> str:
+    """What an answer has done, as one sentence."""
+    if receipt.repeated:
+        return "This answer had been given before; nothing happened."
+    if receipt.consumed:
+        return f"{word}: {receipt.run}."
+    return (
+        f"Stored: nothing in {receipt.run} waits for this answer now; a step that asks for it later takes it "
+        f"(interlock status {receipt.run} shows where the run is)."
+    )
 
 
 def refused(error: CallerError, *, as_json: bool = False) -> int:

@@ -19,5 +19,5 @@ def run(options: common.Options) -> int:
     payload = common.json_argument(options.data, "--data")
     with common.engine_of(options) as engine:
         receipt = engine.reject(options.run_id, payload, signal_id=options.id)
-    print("This answer had been given before; nothing happened." if receipt.repeated else f"Rejected: {receipt.run}.")
+    print(common.answered(receipt, "Rejected"))
     return 0
