@@ -85,7 +85,7 @@ class Watch:
         """What the keys and queues answered must be what the language says; else the first that is not."""
         wrong: str | None = None
         for each in decisions:
-            if each.cell == "run":
+            if each.cell not in ("key", "queue"):
                 continue
             said = [answer(message) for message in each.answers]
             right = self.reference.take(each.who, each.message)

@@ -22,7 +22,7 @@ from interlock.engine.ports import Failed, Json, Outcome, RunStatus, Settlement,
 from interlock.engine.simulate.invariants import WHOLE_EVERY, Broken
 from interlock.engine.simulate.liveness import waits_for_nobody
 from interlock.engine.simulate.pool import NAMES, POOL, SIGNALS
-from interlock.engine.simulate.world import World, define
+from interlock.engine.simulate.world import Crashed, World, define
 
 EXPECTED = frozenset({"run-ended", "not-retryable", "not-in-review", "budget-exceeded"})
 """What a caller may be refused with here: the action came at the wrong moment."""
@@ -128,6 +128,7 @@ class Simulation:
             (1, self._jump),
             (4, self._tick),
             (1, self._silence),
+            (2, self._crash),
         ]
         weights = [self.weight(move.__name__[1:], weight) for weight, move in moves]
         try:
@@ -135,6 +136,7 @@ class Simulation:
                 _, move = self.random.choices(moves, weights)[0]
                 self.world.be(self.random.choice(self.kernels))
                 self._try(move)
+            self.world.crash_at = None
             self._rest()
             self._calm()
             self._nothing_lost()
@@ -148,12 +150,19 @@ class Simulation:
     def _try(self, move: Callable[[], None]) -> None:
         self.trail.append(move.__name__)
         self.moves[move.__name__[1:]] += 1
+        kept = list(self.claimed), list(self.silent), list(self.stale), self.writes.copy()
         try:
             move()
         except CallerError as error:
             if error.code not in EXPECTED:
                 raise
             self.trail.append(f"  refused: {error.code}")
+        except Crashed as crash:
+            # Whoever asked was not answered: what was in hand is still in hand, and may be tried again.
+            self.trail.append(f"  crashed {crash}")
+            self.claimed, self.silent, self.stale, self.writes = kept
+            if self.random.random() < 0.7:
+                self._restart()
 
     def _some_run(self) -> str | None:
         return self.random.choice(self.runs) if self.runs else None
@@ -290,6 +299,10 @@ class Simulation:
         self.world.restart()
         self.kernels[at] = self.world.kernel
         self.world.kernel.max_messages = self.max_messages
+
+    def _crash(self) -> None:
+        """The next transaction finds the process dead, before it is stored or before that is told."""
+        self.world.crash_at = self.random.choice(["before-commit", "after-commit"])
 
     def _jump(self) -> None:
         self.world.clock.wall += self.random.choice([-5000, 5000, 200000])

@@ -20,7 +20,7 @@ from interlock.engine.cells.messages import Deadlocked
 
 class Decision(msgspec.Struct):
     """One decision: of a ``run`` (its id in ``who``), a ``key`` or a ``queue`` (account and name), with the
-    message that it took and the messages that it answered with."""
+    message that it took and the messages that it answered with; ``unheard`` is one that a run was not told."""
 
     cell: str
     who: Any
@@ -44,6 +44,8 @@ class Tape:
     def committed(self) -> None:
         self.total += len(self.decisions)
         self.commits += 1
+        if self.unheard is not None:
+            self.unheard += [each.message for each in self.decisions if each.cell == "unheard"]
 
     @contextmanager
     def recording(self) -> Iterator[None]:
@@ -93,7 +95,7 @@ def _cell(kind: str, decide: Callable[..., Any]) -> Callable[..., Any]:
 def _turn(decide: Callable[..., Any]) -> Callable[..., Any]:
     def heard(turn: Any, *given: Any) -> Any:
         if _current is not None and _current.unheard is not None and given and isinstance(given[0], Deadlocked):
-            _current.unheard.append(given[0])
+            _current.decisions.append(Decision("unheard", turn.run.id, given[0]))
             return None
         out = decide(turn, *given)
         if _current is not None:

@@ -27,6 +27,11 @@ Script = Callable[[Task], Outcome]
 SimulatedStore: TypeAlias = TapedStore | MemoryStore
 
 
+class Crashed(BaseException):
+    """The process has died at a commit point: before it, so that nothing is stored, or after it, so that
+    nobody was told."""
+
+
 class SimClock:
     """Time that moves only when it is told to; the wall clock may also be set back."""
 
@@ -124,6 +129,8 @@ class World:
         self.tape = Tape()
         self.watch: Watch | None = None
         self.log: list[Task] = []
+        self.crash_at: str | None = None
+        """The commit point, ``before-commit`` or ``after-commit``, at which the next transaction crashes."""
         self.services = Services(
             evaluator=_evaluator(),
             blocks=SimBlocks(costs),
@@ -132,7 +139,7 @@ class World:
             cipher=self.cipher,
             load=load_definition,
             synchronous=synchronous,  # type: ignore[arg-type]
-            trace=self._traced if watch else None,
+            trace=self._traced,
         )
         self._path = None if memory else path
         self._rows = MemoryStore(self.tape) if store == "cells" else None
@@ -154,6 +161,9 @@ class World:
     def _traced(self, point: str) -> None:
         if point == "after-commit" and self.watch is not None:
             self.watch.check()
+        if point == self.crash_at:
+            self.crash_at = None
+            raise Crashed(point)
 
     def restart(self) -> None:
         """The process ends and another one opens the store."""
