@@ -153,6 +153,10 @@ class ValueReader:
         cut = split(value)
         for problem in cut.problems:
             self._expression_problem(node, via, 0, problem)
+        if cut.problems and not cut.is_template:
+            # A brace too many: what was meant is not known, and nothing more is said about it.
+            at = cut.problems[0].start
+            return Template(value, (Expression("", None, node, at, via),), True, span, node)
         if not cut.is_template:
             return Literal("".join(part for part in cut.parts if isinstance(part, str)), span, node)
         parts: list[str | Expression] = []
