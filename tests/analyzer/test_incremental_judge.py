@@ -244,6 +244,67 @@ def test_edits_of_structure(text: str, seed: int) -> None:
         assert checked([model], again) == checked([fresh], None), now
 
 
+def workspace() -> list[str]:
+    """Files that call each other, share locks, and hand secrets on."""
+    calls = """\
+workflow: caller
+inputs: {q: string}
+secrets: [KEY]
+steps:
+  - id: lease
+    concurrency: {resource: "k", lifetime: run}
+  - id: made
+    block: set
+    params: {token: "{secrets.KEY}", plain: "{inputs.q}"}
+  - id: ran
+    run_workflow: {workflow: jumpy, inputs: {n: 5, far: "{made.token}"}, result_key: back}
+  - id: seen
+    block: log
+    params: {message: "{back.x} {back.nothing} {made.plain}"}
+  - id: started
+    start_workflows: {items: [{p: "{made.token}"}], workflow: other, result_key: ids}
+outputs: {o: "{back.y}"}
+"""
+    other = """\
+workflow: other
+inputs: {p: {type: any, required: false}}
+steps:
+  - id: hold
+    concurrency: {resource: "k", steps: [{id: w, block: log, params: {message: "{inputs.p}"}}]}
+  - id: take
+    concurrency: {resource: "a", lifetime: run}
+  - id: call
+    run_workflow: {workflow: lonely}
+outputs: {z: "{hold.output}"}
+"""
+    return [JUMPY, calls, other, workflow_text(60, seed=4)]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_edits_of_files_that_are_seen_together(seed: int) -> None:
+    chance = random.Random(seed)
+    firsts = workspace()
+    again, now = Judge(), list(firsts)
+    models: list[FileModel | None] = [None] * len(now)
+    for number in range(30):
+        at = chance.randrange(len(now))
+        kind = chance.random()
+        if number % 12 == 0:
+            now = list(firsts)
+        elif kind < 0.7:
+            now[at] = restructured(now[at], chance)
+        elif kind < 0.9:
+            place = chance.randrange(len(now[at]))
+            now[at] = now[at][:place] + chance.choice(LETTERS) + now[at][place:]
+        else:
+            now[at] = firsts[at]
+        sources = [SourceText(f"{name}.workflow.yaml", text) for name, text in enumerate(now)]
+        models = [read_file(source, model) for source, model in zip(sources, models, strict=True)]
+        fresh = [read_file(SourceText(source.path, source.text)) for source in sources]
+        got = checked([model for model in models if model is not None], again)
+        assert got == checked(fresh, None), "\n=====\n".join(now)
+
+
 @pytest.mark.parametrize("text", [pytest.param(text, id=name) for name, text in texts()])
 def test_a_judgement_that_is_stopped_leaves_nothing_half_done(text: str) -> None:
     class Stopped(Exception):

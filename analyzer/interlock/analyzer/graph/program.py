@@ -41,14 +41,23 @@ class Unit:
         self.workflow = workflow
         self.program = program
         self._uses: dict[Expression, tuple[Use, ...]] = {}
-        self._last_flow: Flow | None = None
+        #: The newest flow of this workflow and its other readings, if any.
+        self._flows: list[Flow] = []
         #: The least that steps take of a quantity, see ``intervals``.
         self.least: dict[str, dict[Step, Least | None]] = {}
         #: How its steps hang together, where that has been found out: then some questions need no search.
         self.ties: Ties | None = None
         if before is not None:
             self._uses = before._uses
-            self._last_flow = before.__dict__.get("flow") or before._last_flow
+            self._flows = before._flows
+
+    def aside(self, workflow: Workflow) -> Unit:
+        """Another reading of this workflow, for one question: this one derives again what it lends to it."""
+        for name in ("flow", "scopes", "facts", "leases", "groups", "sites"):
+            self.__dict__.pop(name, None)
+        other = Unit(workflow, self.program, self)
+        other._uses = {}
+        return other
 
     def forget(self, expressions: Iterable[Expression]) -> None:
         """Drops what was kept for expressions that are no more."""
@@ -61,8 +70,9 @@ class Unit:
 
     @cached_property
     def flow(self) -> Flow:
-        last, self._last_flow = self._last_flow, None
-        return Flow(self.workflow, last)
+        newest = Flow(self.workflow, self._flows[0] if self._flows else None)
+        self._flows[:] = [newest]
+        return newest
 
     @cached_property
     def scopes(self) -> Scopes:

@@ -86,7 +86,10 @@ def _read(
     workflow, _ = read_document(document)
     if workflow is not None:
         workflow = _compose(unit.workflow if unit is not None else None, workflow, chunk)
-    whole = Unit(workflow, program) if workflow is not None else None
+    if workflow is None:
+        whole = None
+    else:
+        whole = unit.aside(workflow) if unit is not None else Unit(workflow, program)
     return Draft(source, at, one.word, one.dash, place, whole)
 
 
