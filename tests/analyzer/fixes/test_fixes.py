@@ -347,6 +347,14 @@ def test_a_near_name_of_a_rule_without_a_fix_is_offered_to_editors_only(before: 
     assert mended(wrong) == wrong
 
 
+def test_a_name_of_one_letter_is_not_turned_into_another_unasked() -> None:
+    text = step("    block: set\n    params: {v: 1}\n") + "outputs: {o: '{x.w}'}\n"
+    (one,) = check_texts({"x.workflow.yaml": text})
+    assert one.fix is not None
+    assert (one.code, one.fix.title, one.fix.sure) == ("IL205", 'Change it to "v"', False)
+    assert mended(text) == text
+
+
 def test_a_word_with_escapes_is_left_to_the_writer() -> None:
     text = step('    delay: 1s\n    next: "{run.attempt > 1 ? \\"en\\" : \'end\'}"\n')
     (one,) = check_texts({"x.workflow.yaml": text})

@@ -31,7 +31,9 @@ def _place(unit: Unit, site: Site, problem: Problem, sink: Sink) -> None:
         place = site.expression.at(start, end)
         if _writable(place, site, start, end):
             shown = text if text[:1] in ("'", '"') else f'"{text}"'
-            fix = Fix(f"Change it to {shown}", (Edit(place, text),))
+            # Of one letter nothing tells what was meant: it is as near to any other.
+            sure = problem.code not in ("IL202", "IL205") or min(end - start, len(text)) > 1
+            fix = Fix(f"Change it to {shown}", (Edit(place, text),), sure)
     hint = sentence(problem.hint) if problem.hint is not None else None
     beside = _sources(unit, site) if span.via is not None else None
     sink.add(problem.code, span, sentence(problem.message), hint, fix=fix, beside=beside)
