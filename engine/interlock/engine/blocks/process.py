@@ -55,14 +55,15 @@ def end_group(pid: int) -> None:
         os.killpg(pid, signal.SIGKILL)
 
 
-async def finish(process: asyncio.subprocess.Process, mark: str) -> None:
-    """End a process with its group and what carries its mark, and what the loop keeps of it.
+async def finish(process: asyncio.subprocess.Process, mark: str | None) -> None:
+    """End a process with its group and what carries its mark (None: that is done), and what the loop keeps of it.
 
     The loop forgets a process only when its pipes are at their end, so what is in them is read and
     dropped; what holds them open all the same is ended too where it is found, and not waited for.
     """
     end_group(process.pid)
-    await asyncio.to_thread(descendants.end_marked, mark)
+    if mark is not None:
+        await asyncio.to_thread(descendants.end_marked, mark)
 
     async def drop(stream: asyncio.StreamReader | None) -> None:
         while stream is not None and await stream.read(1 << 20):
@@ -192,9 +193,11 @@ async def run_command(params: ShellParams, context: Context) -> dict[str, Json]:
     outputs = [_Output(process.stdout), _Output(process.stderr)]
     readers = [asyncio.create_task(output.read()) for output in outputs]
     feeder = asyncio.create_task(_feed(process, params.stdin))
+    left: str | None = mark
     try:
         await _ended(process, readers)
         await _emptied(process, mark, outputs, readers)
+        left = None
     except _TooMuch:
         raise BlockFailed(
             f"The command wrote more than {MAX_OUTPUT:,} bytes and was stopped.", code="result-too-large"
@@ -206,7 +209,7 @@ async def run_command(params: ShellParams, context: Context) -> dict[str, Json]:
         end_group(process.pid)
         if guard is not None:
             guard.remove(process.pid)
-        await finish(process, mark)
+        await finish(process, left)
     return _result(process.returncode or 0, outputs[0].data, outputs[1].data, context)
 
 
