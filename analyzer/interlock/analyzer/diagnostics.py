@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import msgspec
 
-from interlock.analyzer.findings import Finding, Fix
+from interlock.analyzer.findings import Finding, Fix, Related
 from interlock.analyzer.rules.catalog import RULES, Severity
 from interlock.analyzer.source.text import Span
+
+MOST_RELATED = 20
+"""How many other places a diagnostic names at the most; a further one tells how many more there are."""
 
 
 class RelatedPlace(msgspec.Struct, frozen=True):
@@ -81,9 +84,18 @@ def place(finding: Finding, severity: Severity | None = None) -> Diagnostic:
         end.column,
         span.offset,
         span.end_offset,
-        tuple(_related(one.span, one.message) for one in finding.related),
+        _places(finding.related),
         None if finding.fix is None else _fix(finding.fix),
     )
+
+
+def _places(related: tuple[Related, ...]) -> tuple[RelatedPlace, ...]:
+    """The other places of a story; of a long one the first, and how many more there are."""
+    shown = [_related(one.span, one.message) for one in related[:MOST_RELATED]]
+    left = len(related) - MOST_RELATED
+    if left > 0:
+        shown.append(_related(related[MOST_RELATED].span, f"… and {left} more like this"))
+    return tuple(shown)
 
 
 def _related(span: Span, message: str) -> RelatedPlace:

@@ -13,7 +13,8 @@ import msgspec
 import pytest
 
 from interlock.analyzer.analysis import check_texts
-from interlock.analyzer.diagnostics import Diagnostic, RelatedPlace
+from interlock.analyzer.diagnostics import Diagnostic, RelatedPlace, place
+from interlock.analyzer.findings import Finding, Related
 from interlock.analyzer.report.baseline import BadBaseline, new_ones, read_baseline, write_baseline
 from interlock.analyzer.report.github import render_github
 from interlock.analyzer.report.json import render_json
@@ -22,7 +23,7 @@ from interlock.analyzer.report.sarif import render_sarif
 from interlock.analyzer.report.text import render_text
 from interlock.analyzer.rules.catalog import RULES
 from interlock.analyzer.rules.pages import page_of
-from interlock.analyzer.source.text import SourceText
+from interlock.analyzer.source.text import Piece, SourceText, Span
 
 SCHEMA = json.loads((Path(__file__).parent / "data" / "sarif-2.1.0-rtm.5.json").read_text(encoding="utf-8"))
 
@@ -317,3 +318,15 @@ def test_a_baseline_is_the_same_each_time() -> None:
 def test_what_is_no_baseline_is_refused(data: bytes) -> None:
     with pytest.raises(BadBaseline):
         read_baseline(data)
+
+
+def test_a_long_story_is_cut_and_says_how_much_is_left_out() -> None:
+    piece = Piece(SourceText("a.workflow.yaml", "x\n" * 40), "x\n" * 40)
+    spans = [Span(piece, 2 * number, 2 * number + 1) for number in range(40)]
+    finding = Finding("IL101", spans[0], "m", None, tuple(Related(span, "here") for span in spans))
+    related = place(finding).related
+    assert [one.line for one in related] == list(range(1, 22))
+    assert related[19].message == "here"
+    assert related[20].message == "… and 20 more like this"
+    whole = place(Finding("IL101", spans[0], "m", None, tuple(Related(span, "here") for span in spans[:20]))).related
+    assert [one.message for one in whole] == ["here"] * 20

@@ -247,6 +247,7 @@ class Ties:
     def __init__(self, known: dict[Step | None, Mentions], workflow: Workflow) -> None:
         self.order: dict[Step | None, int] = {}
         self.lost: frozenset[str] = frozenset()
+        self._unknown: list[str] | None = None
         self.put_in_order(workflow)
         self.known: dict[Step | None, Mentions] = {}
         self.outer: dict[str, dict[Step | None, None]] = {}
@@ -306,6 +307,8 @@ class Ties:
 
     def unknown(self) -> list[str]:
         """The names that are read where no step before has brought them: they may count as any near one."""
+        if self._unknown is not None:
+            return self._unknown
         order = self.order
         found: list[str] = []
         for name, readers in self.free.items():
@@ -313,8 +316,9 @@ class Ties:
             if writers is None:
                 if name != WHOLE_STATE and name != RUINS and name not in self.lost:
                     found.append(name)
-            elif min([order[step] for step in writers]) >= min([order[step] for step in readers]):
+            elif min(map(order.__getitem__, writers)) >= min(map(order.__getitem__, readers)):
                 found.append(name)
+        self._unknown = found
         return found
 
     def first_inside(self, name: str) -> set[Step | None]:
@@ -328,6 +332,7 @@ class Ties:
         self.order = {step: number for number, step in enumerate(steps)}
         self.order[None] = len(steps)
         self.lost = frozenset(workflow.broken_ids)
+        self._unknown = None
 
     def touched(self, outer: set[str], inner: set[str]) -> set[Step | None]:
         """The steps that can see names of these: brought to all, or defined inside of some step."""

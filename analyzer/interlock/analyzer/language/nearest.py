@@ -8,6 +8,7 @@ What counts as a candidate is the caller's business.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 
 
 def osa(a: str, b: str, limit: int) -> int:
@@ -64,5 +65,23 @@ def nearest(word: str, candidates: Iterable[str]) -> str | None:
 def near_words(word: str, candidates: Iterable[str]) -> list[str]:
     """The candidates that are near ``word``: no other can be its nearest one, or make it a tie."""
     limit = 1 if len(word) <= 4 else 2
-    shortest, longest = len(word) - limit, len(word) + limit
-    return [one for one in candidates if shortest <= len(one) <= longest and osa(word, one, limit) <= limit]
+    shortest, longest, mine = len(word) - limit, len(word) + limit, _letters(word)
+    found: list[str] = []
+    for one in candidates:
+        if not shortest <= len(one) <= longest:
+            continue
+        letters = _letters(one)
+        if (mine & ~letters).bit_count() > limit or (letters & ~mine).bit_count() > limit:
+            continue  # each change brings in or takes away one letter at the most
+        if osa(word, one, limit) <= limit:
+            found.append(one)
+    return found
+
+
+@lru_cache(maxsize=50_000)
+def _letters(word: str) -> int:
+    """The set of the characters of a word, as bits; unlike ones may share a bit."""
+    bits = 0
+    for letter in word:
+        bits |= 1 << (ord(letter) & 127)
+    return bits

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import logging
 import os
+import time
 from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from typing import Any, BinaryIO, TypeVar
@@ -35,6 +37,20 @@ logger = logging.getLogger(__name__)
 
 DEBOUNCE = 0.004
 """Seconds without an edit after which the text is checked: what comes in one burst costs one check."""
+
+
+LARGE = 0.3
+"""Seconds of work after which a check has made so much that is kept that a search for garbage would be felt."""
+
+
+def keep() -> None:
+    """Spares what there is now the search for garbage, which would come in the middle of typing otherwise.
+
+    What was spared before is searched once more, so that nothing is lost for good.
+    """
+    gc.unfreeze()
+    gc.collect()
+    gc.freeze()
 
 
 class Server(LanguageServer):
@@ -248,8 +264,11 @@ class Server(LanguageServer):
     # -- checking ---------------------------------------------------------------------------
 
     def _check(self) -> None:
+        begin = time.thread_time()
         messages = self.publisher.prepare(self.index.check(self.desk.give_way))
         self.from_outside(lambda: self.publisher.publish(messages))
+        if time.thread_time() - begin > LARGE:
+            keep()
 
     def version_of(self, uri: str) -> int | None:
         """The newest version of an open document."""
