@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
 JOBS ?= 2
 
-.PHONY: demo test test-vscode lint format docs bench bench-engine clean test-editors campaign-agreement campaign-simulation campaign-cells campaign-leases crash
+.PHONY: demo test test-vscode lint format docs bench bench-engine clean test-editors campaign-agreement campaign-simulation campaign-cells campaign-leases crash campaign-mutation
 
 $(STAMP): pyproject.toml
 	@test -n "$(PYTHON)" || { echo "Interlock needs Python 3.11 or newer, and none was found." >&2; exit 2; }
@@ -83,6 +83,11 @@ campaign-cells: $(STAMP)
 campaign-leases: $(STAMP)
 	$(BIN)/python tests/simulation/campaign.py --store leases --transitions $(or $(N),100000000) \
 		--seed $(or $(SEED),0) --jobs $(JOBS)
+
+# Small faults put into the core, SAMPLE of them by chance (0: all): which ones do no test and no simulation notice?
+campaign-mutation: $(STAMP)
+	$(BIN)/python tests/mutation/campaign.py --sample $(or $(SAMPLE),300) --seed $(or $(SEED),1) \
+		--minutes $(or $(MINUTES),0)
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
