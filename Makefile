@@ -32,12 +32,12 @@ test-editors: $(STAMP)
 		apt-get install -y -q neovim emacs-nox elpa-eglot || echo "They cannot be installed; their tests are skipped."; }
 	$(BIN)/pytest tests/server/lsp/test_editors.py -rs
 
-# The editor's extension, apart from `make test`: needs Node 20 or newer. E2E=1 drives a real editor as well.
+# The editor's extension, apart from `make test`. E2E=1 drives a real editor as well. Gets what it needs: Node 20
+# or newer, and for E2E=1 Chromium and code-server.
 test-vscode: $(STAMP)
-	@command -v npm >/dev/null || { echo "make test-vscode needs Node 20 or newer with npm." >&2; exit 2; }
-	@cd vscode-extension && { test -d node_modules || npm ci --ignore-scripts --no-audit --no-fund; }
-	@cd vscode-extension && npm run --silent test
-	@if [ -n "$(E2E)" ]; then cd vscode-extension && npm run --silent e2e; fi
+	@cd vscode-extension && { test -d node_modules || scripts/with-node.sh npm ci --ignore-scripts --no-audit --no-fund; }
+	@cd vscode-extension && scripts/with-node.sh npm run --silent test
+	@if [ -n "$(E2E)" ]; then cd vscode-extension && scripts/with-node.sh npm run --silent e2e; fi
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

@@ -8,6 +8,9 @@ import { join, resolve } from "node:path";
 
 const FLAGS = ["--no-sandbox", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-gpu", "--disable-dev-shm-usage"];
 
+/** How long anything may take: only a broken editor needs it, a busy machine is waited for. */
+const LIMIT = 120_000;
+
 async function freePort() {
   const server = createServer();
   await new Promise((done) => server.listen(0, "127.0.0.1", done));
@@ -16,8 +19,11 @@ async function freePort() {
   return port;
 }
 
-/** Starts it all. `home` is an empty folder for what the editor writes, `path` goes before PATH. */
-export async function startEditor({ tools, vsix, folder, home, settings, path, shots }) {
+/**
+ * Starts it all. `vsix` are the extensions to install, `home` is an empty folder for what the editor writes,
+ * `path` goes before PATH, `pictures` is where those of the documentation go, if they are wanted.
+ */
+export async function startEditor({ tools, vsix, folder, home, settings, path, shots, pictures }) {
   const require = createRequire(join(tools, "package.json"));
   const { chromium } = require("playwright-core");
   const entry = join(tools, "node_modules/code-server/out/node/entry.js");
@@ -32,23 +38,26 @@ export async function startEditor({ tools, vsix, folder, home, settings, path, s
   };
   set({});
   const common = [entry, "--config", config, "--user-data-dir", user, "--extensions-dir", extensions];
-  const env = { ...process.env, PATH: `${path}:${process.env.PATH}`, HOME: home };
-  const installed = spawnSync(process.execPath, [...common, "--install-extension", vsix], { env, encoding: "utf8" });
-  if (installed.status !== 0) throw new Error(`The extension could not be installed: ${installed.stdout}${installed.stderr}`);
+  const rest = (process.env.PATH ?? "").split(":").filter((one) => !existsSync(join(one, "interlock")));
+  const env = { ...process.env, PATH: [path, ...rest].join(":"), HOME: home };
+  const installed = spawnSync(process.execPath, [...common, ...vsix.flatMap((one) => ["--install-extension", one])], { env, encoding: "utf8" });
+  if (installed.status !== 0) throw new Error(`The extensions could not be installed: ${installed.stdout}${installed.stderr}`);
   const port = await freePort();
   const server = spawn(process.execPath, [...common, "--auth", "none", "--disable-telemetry", "--disable-update-check", "--bind-addr", `127.0.0.1:${port}`], { env, stdio: ["ignore", "pipe", "pipe"], detached: true });
   let said = "";
   for (const out of [server.stdout, server.stderr]) out.on("data", (text) => (said += text));
   const browser = await chromium.launch({ executablePath: "/usr/bin/chromium", args: FLAGS });
-  const page = await browser.newPage({ viewport: { width: 1440, height: 900 } });
-  page.setDefaultTimeout(60_000);
+  const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, permissions: ["clipboard-read", "clipboard-write"] });
+  const page = await context.newPage();
+  page.setDefaultTimeout(LIMIT);
   mkdirSync(shots, { recursive: true });
   const editor = new Editor(page, `http://127.0.0.1:${port}/?folder=${encodeURIComponent(resolve(folder))}`, shots, set);
+  editor.pictures = pictures && { folder: pictures, upng: require("upng-js") };
   for (let tries = 0; !said.includes("HTTP server listening"); tries++) {
-    if (tries > 300 || server.exitCode !== null) throw new Error(`code-server did not start: ${said}`);
+    if (tries * 100 > LIMIT || server.exitCode !== null) throw new Error(`code-server did not start: ${said}`);
     await sleep(100);
   }
-  editor.user = user;
+  Object.assign(editor, { user, home });
   editor.stop = async () => {
     await browser.close();
     try {
@@ -63,7 +72,7 @@ export async function startEditor({ tools, vsix, folder, home, settings, path, s
 export const sleep = (time) => new Promise((done) => setTimeout(done, time));
 
 /** Waits until something is so; its last answer is what is returned. */
-export async function until(what, ask, limit = 60_000) {
+export async function until(what, ask, limit = LIMIT) {
   const end = Date.now() + limit;
   for (let error; ; ) {
     try {
@@ -77,6 +86,10 @@ export async function until(what, ask, limit = 60_000) {
   }
 }
 
+export const said = (words) => console.log(`e2e: ${words}`);
+
+export const squiggles = (editor) => editor.page.locator(".editor-group-container.active .squiggly-error").count();
+
 class Editor {
   constructor(page, url, shots, set) {
     Object.assign(this, { page, url, shots, set });
@@ -88,6 +101,13 @@ class Editor {
     await this.page.waitForSelector(".explorer-folders-view .monaco-list-row");
   }
 
+  /** Opens the window anew, with what it remembers. */
+  async reload() {
+    await this.page.evaluate(() => (window.before = true));
+    await this.command("Developer: Reload Window");
+    await until("a new window", () => this.page.evaluate(() => window.before === undefined && document.querySelector(".monaco-workbench .part.statusbar") !== null));
+  }
+
   /** What the extension wrote into its log. */
   log() {
     const found = [];
@@ -97,10 +117,15 @@ class Editor {
     return found.join("\n");
   }
 
-  async shot(name) {
+  /** Keeps a picture of the window; one for the documentation too, where those are wanted. */
+  async shot(name, documentation = false) {
     await this.page.mouse.move(700, 899); // no tooltip in the picture
-    await sleep(300);
-    return this.page.screenshot({ path: join(this.shots, `${name}.png`) });
+    await this.page.evaluate(() => Promise.all(document.getAnimations().filter((one) => one.effect?.getComputedTiming().endTime < 1e4).map((one) => one.finished.catch(() => undefined))));
+    const png = await this.page.screenshot({ path: join(this.shots, `${name}.png`) });
+    if (!documentation || !this.pictures) return;
+    const { upng, folder } = this.pictures;
+    const { width, height } = upng.decode(png);
+    writeFileSync(join(folder, `${name}.png`), Buffer.from(upng.encode([upng.toRGBA8(upng.decode(png))[0]], width, height, 256)));
   }
 
   async pick(text, key) {
@@ -121,6 +146,64 @@ class Editor {
   async command(title) {
     await this.pick(`>${title}`, "F1");
     await this.page.locator(`.quick-input-list .monaco-list-row[aria-label^="${title}"]`).first().click();
+  }
+
+  /** A line of the tree in the side bar, by how its label begins. */
+  row(label) {
+    return this.page.locator(`.sidebar .monaco-list-row[aria-label^="${label}"]`).first();
+  }
+
+  /** Uses one of the buttons that a line of the tree has. */
+  async press(label, action) {
+    await this.retried(async () => {
+      await this.row(label).hover({ timeout: 5000 });
+      await this.row(label).locator(`.actions .action-label[aria-label="${action}"]`).click({ timeout: 5000 });
+    });
+  }
+
+  /** Chooses from the menu of a line of the tree. */
+  async menu(label, action) {
+    await this.retried(async () => {
+      await this.page.keyboard.press("Escape");
+      await this.row(label).click({ button: "right", timeout: 5000 });
+      await this.page.locator(".monaco-menu .action-menu-item", { hasText: action }).first().click({ timeout: 5000 });
+    });
+  }
+
+  /** Does something again that the window may have interrupted by drawing itself anew. */
+  async retried(act, limit = LIMIT) {
+    let last;
+    await until("what was tried several times", () => act().then(() => true, (error) => void (last = error)), limit).catch(() => {
+      throw last;
+    });
+  }
+
+  /** Fills in the input box at the top, or chooses the line there that has the text. */
+  async fill(text) {
+    const input = this.page.locator(".quick-input-widget input.input");
+    await input.waitFor({ state: "visible" });
+    await input.fill(text);
+    await this.page.keyboard.press("Enter");
+  }
+
+  async choose(text) {
+    await this.page.locator(".quick-input-list .monaco-list-row", { hasText: text }).first().click();
+  }
+
+  /** Shows the view of runs. */
+  async view() {
+    await this.command("View: Show Interlock");
+    await this.page.locator(".sidebar .title-label", { hasText: "Interlock" }).waitFor();
+  }
+
+  /** Closes the tab whose name has the text. */
+  async closeTab(text) {
+    const tab = this.page.locator(".tab", { hasText: text });
+    await this.retried(async () => {
+      await tab.first().hover({ timeout: 5000 });
+      await tab.first().locator(".codicon-close").first().click({ timeout: 5000 });
+    });
+    await until("the tab closed", async () => (await tab.count()) === 0);
   }
 
   /** Closes everything that is open. */
