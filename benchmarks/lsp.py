@@ -1,17 +1,20 @@
 """How fast the language server answers: edits to diagnostics, hover, completion, indexing, memory.
 
 Drives ``interlock lsp`` over standard input and output as an editor does, with edits of several kinds, and
-prints percentiles.  ``--peers`` runs zizmor and yaml-language-server, where they are installed, on files of
-the same sizes in the same run; they know other languages, so only the order of magnitude is compared.
+prints percentiles.  ``--peers`` runs zizmor and yaml-language-server on files of the same sizes in the same
+run, installed into folders of the benchmark's own (benchmarks/.venv, benchmarks/.venv-node).  They know other
+languages: zizmor reads GitHub's workflows, and yaml-language-server reads ours as plain YAML, so only the order
+of magnitude is compared.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import random
-import shutil
 import statistics
+import subprocess
 import sys
 import tempfile
 import time
@@ -23,11 +26,12 @@ HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "tests" / "server" / "lsp")]
 
 from client import Client, edit  # noqa: E402
-from workflow_texts import workflow_text, workspace_texts  # noqa: E402
+from workflow_texts import github_text, workflow_text, workspace_texts  # noqa: E402
 
+PYTHON_PEERS, NODE_PEERS = HERE / ".venv", HERE / ".venv-node"
 PEERS = {
-    "zizmor": ["zizmor", "--lsp"],
-    "yaml-language-server": ["yaml-language-server", "--stdio"],
+    "zizmor": [str(PYTHON_PEERS / "bin" / "zizmor"), "--lsp"],
+    "yaml-language-server": [str(NODE_PEERS / "node_modules" / ".bin" / "yaml-language-server"), "--stdio"],
 }
 
 
@@ -153,35 +157,65 @@ def index(files: int, lines: int) -> None:
         client.close()
 
 
-def peer(name: str, command: list[str], lines: int) -> None:
-    """A peer's time from an edit to diagnostics, on a file of its own language."""
-    if shutil.which(command[0]) is None:
-        print(f"  {name}: not installed")
-        return
-    step = "      - name: step {n}\n        run: echo ${{{{ github.event.issue.title }}}}\n"
-    text = "on: push\njobs:\n  a:\n    runs-on: ubuntu-latest\n    steps:\n"
-    text += "".join(step.format(n=n) for n in range((lines - 5) // 2))
-    client = Client(command)
+def install(name: str) -> str | None:
+    """Installs a peer where it is missing, and tells its version; None where it cannot be had."""
+    command = Path(PEERS[name][0])
+    try:
+        if name == "zizmor":
+            if not command.exists():
+                if not PYTHON_PEERS.exists():
+                    subprocess.run([sys.executable, "-m", "venv", str(PYTHON_PEERS)], check=True)
+                subprocess.run([str(PYTHON_PEERS / "bin" / "python"), "-m", "pip", "install", "-q", name], check=True)
+            told = subprocess.run([str(command), "--version"], check=True, capture_output=True, text=True)
+            return told.stdout.split()[-1]
+        if not command.exists():
+            NODE_PEERS.mkdir(exist_ok=True)
+            install = ["npm", "install", "--no-audit", "--no-fund", "--silent", "--prefix", str(NODE_PEERS), name]
+            subprocess.run(install, check=True)
+        package = NODE_PEERS / "node_modules" / name / "package.json"
+        return str(json.loads(package.read_text())["version"])
+    except (OSError, subprocess.CalledProcessError) as error:
+        print(f"  {name}: cannot be had: {error}")
+        return None
+
+
+def peer_text(name: str, lines: int) -> str:
+    if name != "zizmor":
+        return workflow_text(lines, seed=1)
+    return github_text(lines)
+
+
+def peer(name: str, lines: int) -> None:
+    """A peer's time from an edit to the diagnostics of that version: letters typed into a text and taken out."""
+    client = Client(PEERS[name])
+    mark, path = ("name: step", ".github/workflows/a.yml") if name == "zizmor" else ("/items/", "a.yaml")
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / ".github" / "workflows" / "a.yml"
-        path.parent.mkdir(parents=True)
-        path.write_text(text)
+        file, text = Path(folder) / path, peer_text(name, lines)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+        uri = file.as_uri()
         client.initialize(Path(folder))
-        client.open(path.as_uri(), text)
-        client.wait(lambda: client.published.get(path.as_uri()), name)
-        times = []
-        for number in range(8):
-            at = text.index("name: step", len(text) // 2) + 6
-            before = len(client.published[path.as_uri()])
-            start = place(text, at)
-            begin = time.perf_counter()
-            client.change(
-                path.as_uri(), edit(start, start, "x") if number % 2 == 0 else edit(start, (start[0], start[1] + 1), "")
-            )
-            client.wait(lambda: len(client.published[path.as_uri()]) > before, name)  # noqa: B023
-            times.append((time.perf_counter() - begin) * 1000)
-        row(f"{name}, {lines:,} lines", times)
+        client.open(uri, text)
+        try:
+            client.wait(lambda: client.published.get(uri), name)
+            offset = text.index(mark, len(text) // 2) + len(mark)
+            at, end = place(text, offset), place(text, offset + 1)
+            longer = text[:offset] + "x" + text[offset:]
+            sync = client.server["capabilities"]["textDocumentSync"]
+            whole = (sync if isinstance(sync, int) else sync.get("change")) == 1  # it takes whole texts only
+            times = []
+            for number in range(12):
+                before, there = len(client.published[uri]), number % 2 == 1
+                change = edit(at, end, "") if there else edit(at, at, "x")
+                begin = time.perf_counter()
+                client.change(uri, {"text": text if there else longer} if whole else change)
+                client.wait(lambda: len(client.published[uri]) > before, name)  # noqa: B023
+                times.append((time.perf_counter() - begin) * 1000)
+            row(f"{name}, {lines:,} lines", times)
+        except AssertionError as error:
+            print(f"  {name}, {lines:,} lines: {str(error)[:200]}")
     client.process.kill()
+    client.process.wait()
 
 
 def main() -> None:
@@ -195,9 +229,12 @@ def main() -> None:
         measure(lines)
     if options.files:
         index(options.files, options.files * 156)
-    for name, command in PEERS.items() if options.peers else ():
-        for lines in options.lines:
-            peer(name, command, lines)
+    for name in PEERS if options.peers else ():
+        version = install(name)
+        if version is not None:
+            print(f"{name} {version}")
+            for lines in options.lines:
+                peer(name, lines)
 
 
 if __name__ == "__main__":

@@ -344,6 +344,21 @@ def test_call_hierarchy_both_ways(both: Both) -> None:
     assert outgoing["to"]["name"] == "child"
 
 
+def test_call_hierarchy_shows_waits_beside_the_starts_that_they_are_for(shared: Client) -> None:
+    text = """\
+workflow: starter
+steps:
+  - id: go
+    start_workflows: {items: [{}], workflow: starter, result_key: ids, group_key: g}
+  - id: rest
+    wait_for_workflow_group: {group: g, result_key: all}
+"""
+    opened = Opened(shared, text)
+    [item] = opened.ask("prepareCallHierarchy", "workflow: starter", 12)
+    [outgoing] = shared.request("callHierarchy/outgoingCalls", {"item": item})
+    assert [opened.said(one) for one in outgoing["fromRanges"]] == ["starter", "wait_for_workflow_group"]
+
+
 # -- tokens, hints, lenses -----------------------------------------------------------------------
 
 

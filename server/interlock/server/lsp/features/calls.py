@@ -1,12 +1,14 @@
-"""Call hierarchy: which workflow runs or starts which."""
+"""Call hierarchy: which workflow runs or starts which, or waits for which."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from lsprotocol import types as lsp
 
 from interlock.analyzer.graph.program import Unit
+from interlock.analyzer.model.nodes import DependencyWait, walk
 from interlock.analyzer.query.outline import calls_in
 from interlock.analyzer.source.text import Span
 from interlock.server.lsp.convert import offset_of, span_range
@@ -55,6 +57,18 @@ def _unit(server: Server, item: lsp.CallHierarchyItem) -> tuple[View, Unit] | No
     return None if view is None or unit is None else (view, unit)
 
 
+def _reached(unit: Unit) -> Iterator[tuple[str, Span]]:
+    """The workflows that one runs, starts, or waits for, with the places that say so."""
+    for _, name, span, _ in calls_in(unit.workflow):
+        yield name, span
+    for step in walk(unit.workflow.steps):
+        kind = step.kind
+        if isinstance(kind, DependencyWait):
+            starts = (start.workflow for start in unit.groups.waited_for(kind))
+            for name in dict.fromkeys(start.value for start in starts if start is not None):
+                yield name, kind.key
+
+
 def incoming(
     server: Server, params: lsp.CallHierarchyIncomingCallsParams
 ) -> list[lsp.CallHierarchyIncomingCall] | None:
@@ -64,7 +78,7 @@ def incoming(
     view, unit = found
     answers: list[lsp.CallHierarchyIncomingCall] = []
     for caller in view.program.units:
-        spans = [span for _, name, span, _ in calls_in(caller.workflow) if name == unit.name]
+        spans = [span for name, span in _reached(caller) if name == unit.name]
         item = _item(view, caller) if spans else None
         if item is not None:
             answers.append(lsp.CallHierarchyIncomingCall(item, _ranges(view, spans)))
@@ -79,7 +93,7 @@ def outgoing(
         return None
     view, unit = found
     by_name: dict[str, list[Span]] = {}
-    for _, name, span, _ in calls_in(unit.workflow):
+    for name, span in _reached(unit):
         by_name.setdefault(name, []).append(span)
     answers: list[lsp.CallHierarchyOutgoingCall] = []
     for name, spans in by_name.items():
