@@ -24,7 +24,7 @@ const SETTINGS = {
   "workbench.startupEditor": "none", "security.workspace.trust.startupPrompt": "never", "security.workspace.trust.banner": "never",
   "telemetry.telemetryLevel": "off", "workbench.tips.enabled": false, "files.refactoring.autoSave": true, "extensions.ignoreRecommendations": true,
   "chat.commandCenter.enabled": false, "workbench.secondarySideBar.defaultVisibility": "hidden", "editor.minimap.enabled": false,
-  "remote.autoForwardPorts": false,
+  "remote.autoForwardPorts": false, "files.autoSave": "off",
 };
 
 function prepare() {
