@@ -46,8 +46,14 @@ class Mutant(msgspec.Struct, frozen=True):
         return f"{self.module}#{self.number} line {self.line} in {self.function}: {self.what}"
 
 
+@functools.cache
+def source(path: str) -> str:
+    """What a file held when it was first asked for: a file that is edited meanwhile changes no mutant's number."""
+    return Path(path).read_text("utf-8")
+
+
 def mutants_of(module: str, path: Path) -> list[Mutant]:
-    tree = ast.parse(path.read_text("utf-8"))
+    tree = ast.parse(source(str(path)))
     found = [(name, change) for name, function in functions(tree) for change in changes(function)]
     return [Mutant(module, number, name, line, what) for number, (name, (what, line, _)) in enumerate(found)]
 
@@ -173,7 +179,7 @@ def _short(node: ast.AST) -> str:
 def put_in(mutant: Mutant, module: types.ModuleType) -> None:
     """Give the mutant's code to the function that is imported.  Raises LookupError where it cannot be found."""
     path = str(module.__file__)
-    tree = ast.parse(Path(path).read_text("utf-8"))
+    tree = ast.parse(source(path))
     found = [(name, change) for name, function in functions(tree) for change in changes(function)]
     name, (_, _, act) = found[mutant.number]
     act()

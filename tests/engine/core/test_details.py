@@ -110,7 +110,7 @@ steps:
     w.finish(w.take("par/a/pub/act"))
     cell = w.kernel.rows.load(run, w.kernel.plan_of)
     assert cell is not None
-    assert (cell.run.cost, cell.run.reserved_cost) == (1, 5)
+    assert (cell.run.cost, cell.run.reserved_cost, cell.run.reserved_transitions) == (1, 5, 2)
     w.work()
     status = w.status(run)
     assert (status.status, status.budget.used["max_cost_units"]) == ("completed", 7)
@@ -133,16 +133,19 @@ steps:
     run = w.start("w")
     for path in ("a", "b", "bad"):
         w.finish(w.take(path))
+    for _ in range(3):
+        assert len(w.claim("leaver")) == 1
+        w.kernel.unregister("leaver")  # it went by itself: nobody was killed
     for at in range(3):
         (undo,) = w.claim(f"mortal{at}")
         assert (undo.block, undo.params) == ("undo", {"of": "b"})
         w.die(f"mortal{at}")
+        w.restart()  # how often is stored, not only remembered
     failed = [each.data["code"] for each in w.kernel.events(run) if each.kind == "compensation.failed"]
     assert failed == ["poisoned"]
-    assert w.kinds(run).count("task.reassigned") == 2
+    assert w.kinds(run).count("task.reassigned") == 5
     (undo,) = w.claim("mortal3")
     assert undo.params == {"of": "a"}
-    w.restart()
     w.die("mortal3")
     assert [task.params for task in w.claim("survivor")] == [{"of": "a"}]
     w.finish(w.log[-1])
@@ -250,3 +253,103 @@ steps:
     assert w.kinds(run).count("signal.consumed") == 2
     w.kernel.signal(run, "go", {"n": 3})
     assert w.status(run).status == "completed"
+
+
+def test_a_child_whose_supersession_key_cannot_be_told_fails_the_step_that_calls_it(world: Make) -> None:
+    w = world(
+        """
+workflow: p
+steps: [{id: call, run_workflow: {workflow: k, inputs: {on: {}}}}]
+---
+workflow: k
+inputs: {on: {type: object, required: true}}
+concurrency: {limit: 1, on_busy: supersede, supersession_key: "{inputs.on.name}"}
+steps: [{id: a, block: set, params: {}}]
+"""
+    )
+    run = w.start("p")
+    status = w.status(run)
+    assert status.error is not None
+    assert (status.error.path, status.status, status.children) == ("call", "failed", ())
+
+
+def test_an_any_wait_that_is_satisfied_leaves_the_other_signals(world: Make) -> None:
+    w = world(
+        """
+workflow: w
+steps:
+  - {id: before, block: work, params: {}}
+  - {id: any, wait_for_signals: {names: [a, b], mode: any, result_key: got}}
+  - {id: later, wait_for_signal: {name: b}}
+"""
+    )
+    run = w.start("w")
+    w.kernel.signal(run, "a", {})
+    w.kernel.signal(run, "b", {})
+    w.work()
+    assert w.status(run).status == "completed"
+
+
+def test_private_names_are_no_part_of_the_state_that_is_shown(world: Make) -> None:
+    w = world(
+        """
+workflow: w
+steps:
+  - {id: wait, wait_for_signal: {name: go, result_key: _kept}}
+  - {id: use, block: work, params: {n: "{_kept.n}"}}
+  - {id: ask, wait_for_approval: {}}
+"""
+    )
+    run = w.start("w")
+    w.kernel.signal(run, "go", {"n": 4})
+    assert w.status(run).state == {}
+    w.work()
+    assert [task.params for task in w.log] == [{"n": 4}]
+    assert set(w.status(run).state) == {"use"}
+
+
+BROKEN = """
+workflow: w
+steps:
+  - id: s
+    concurrency:
+      resource: k
+      protected: PROTECTED
+      steps: [{id: act, block: write, params: {}}]
+      outputs: {id: "{act.missing}"}
+"""
+
+
+def test_a_section_whose_output_cannot_be_told_fails_and_lets_go_of_its_key(world: Make) -> None:
+    w = world(BROKEN.replace("PROTECTED", "false"))
+    run = w.start("w")
+    w.work()
+    status = w.status(run)
+    assert status.error is not None
+    assert (status.status, status.error.code, status.error.path) == ("failed", "expression", "s")
+    assert w.kinds(run, "lease.") == ["lease.granted", "lease.released"]
+    assert w.status(w.start("w")).holds[0].fence == 2
+
+
+def test_a_protected_write_whose_output_cannot_be_told_is_for_a_person(world: Make) -> None:
+    w = world(BROKEN.replace("PROTECTED", "true"))
+    run = w.start("w")
+    w.work()
+    status = w.status(run)
+    assert status.status == "held_for_review"
+    assert [(hold.key, hold.review) for hold in status.holds] == [("k", True)]
+    w.kernel.review(run, "committed", result={"id": 7})
+    assert w.status(run).state["s"]["output"] == {"id": 7}
+
+
+def test_a_section_that_ends_over_the_budget_lets_go_of_its_key(world: Make) -> None:
+    w = world(
+        "workflow: w\nbudget: {max_transitions: 1}\n"
+        "steps: [{id: s, concurrency: {resource: k, steps: [{id: a, block: set, params: {}}]}}]"
+    )
+    run = w.start("w")
+    w.work()
+    status = w.status(run)
+    assert status.error is not None
+    assert (status.status, status.error.code, status.error.path) == ("failed", "budget-exceeded", "s")
+    assert w.status(w.start("w")).holds[0].fence == 2

@@ -18,7 +18,6 @@ from interlock.engine.cells.plan import Plan
 from interlock.engine.cells.sizes import canonical_size
 from interlock.engine.cells.state import (
     Compensation,
-    Each,
     Frame,
     Held,
     Node,
@@ -416,8 +415,3 @@ def run_root(run: Run) -> dict[str, Json]:
         "started_at": rfc3339(run.started_at if run.started_at is not None else run.dispatched_at),
         "attempt": run.attempt,
     }
-
-
-def item_verdict(node: Node | None) -> str | None:
-    """Whether a ``for_each`` is already decided and only stops what is left."""
-    return node.body.verdict if node is not None and isinstance(node.body, Each) else None
