@@ -187,7 +187,7 @@ def test_files_changed_outside_of_the_editor_are_read_again(client: Client, tmp_
     parent.write_text(PARENT)
     client.initialize(tmp_path)
     client.open(parent.as_uri(), PARENT)
-    assert client.diagnostics(parent.as_uri()) == []
+    client.wait(lambda: last(client, parent) == [], "the workspace to be read")
 
     def tell(kind: int) -> None:
         client.notify("workspace/didChangeWatchedFiles", {"changes": [{"uri": child.as_uri(), "type": kind}]})
@@ -307,6 +307,37 @@ def test_the_configuration_of_a_workspace_holds_and_can_change(client: Client, t
     settings.write_text('patterns = ["flows/*.yaml"]\nignore = ["unused-input"]\n')
     client.notify("workspace/didChangeWatchedFiles", {"changes": [{"uri": settings.as_uri(), "type": 2}]})
     client.wait(lambda: last(client, path) == [], "the silence")
+
+
+def test_what_is_wrong_with_settings_is_told_at_the_settings(client: Client, tmp_path: Path) -> None:
+    settings, path = tmp_path / "interlock.toml", tmp_path / "a.workflow.yaml"
+    settings.write_text('# é\nignore = ["unused-inputt"]\n')
+    path.write_text(SPARE)
+    client.initialize(tmp_path)
+    client.wait(lambda: names(last(client, settings) or []) == ["unknown-rule"], "the settings")
+    assert last(client, settings)[0]["range"]["start"] == {"line": 1, "character": 10}
+    settings.write_text('ignore = ["unused-input"]\n')
+    client.notify("workspace/didChangeWatchedFiles", {"changes": [{"uri": settings.as_uri(), "type": 2}]})
+    client.wait(lambda: last(client, settings) == [] and last(client, path) == [], "the silence")
+
+
+def test_a_file_that_is_renamed_elsewhere_is_followed(client: Client, tmp_path: Path) -> None:
+    child, parent = tmp_path / "child.workflow.yaml", tmp_path / "parent.workflow.yaml"
+    child.write_text(CHILD)
+    parent.write_text(PARENT)
+    client.initialize(tmp_path)
+    client.open(parent.as_uri(), PARENT)
+    client.wait(lambda: last(client, parent) == [], "the workspace to be read")
+
+    def tell(old: Path, new: Path) -> None:
+        old.rename(new)
+        changes = [{"uri": old.as_uri(), "type": 3}, {"uri": new.as_uri(), "type": 1}]
+        client.notify("workspace/didChangeWatchedFiles", {"changes": changes})
+
+    tell(child, tmp_path / "child.txt")
+    client.wait(lambda: names(last(client, parent)) == ["unknown-workflow"], "the child to be none")
+    tell(tmp_path / "child.txt", tmp_path / "kid.workflow.yaml")
+    client.wait(lambda: last(client, parent) == [], "the child to be back")
 
 
 def test_a_configuration_that_cannot_be_read_is_told_and_the_files_are_checked_all_the_same(

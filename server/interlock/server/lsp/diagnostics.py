@@ -6,6 +6,7 @@ is told.
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from lsprotocol import types as lsp
@@ -13,6 +14,8 @@ from lsprotocol import types as lsp
 from interlock.analyzer.diagnostics import Diagnostic
 from interlock.server.lsp import convert
 from interlock.server.lsp.desk import Outdated
+from interlock.server.lsp.document import Lines
+from interlock.server.lsp.files import uri_of
 from interlock.server.lsp.index import Entry, Group
 
 if TYPE_CHECKING:
@@ -27,6 +30,7 @@ class Publisher:
         self.pulled = False
         self._told: dict[str, tuple[int | None, list[Diagnostic]]] = {}
         self._results: dict[str, tuple[list[Diagnostic], str]] = {}
+        self._settings: dict[str, list[lsp.Diagnostic]] = {}
         self._count = 0
 
     # -- push -------------------------------------------------------------------------------
@@ -43,10 +47,29 @@ class Publisher:
                     continue
                 self._told[entry.uri] = (entry.version, found)
                 messages.append(lsp.PublishDiagnosticsParams(entry.uri, self.items(entry, found), entry.version))
+        settings = self.of_settings()
+        for uri, rows in settings.items():
+            told = self._settings.get(uri, [])
+            if rows != told:
+                messages.append(lsp.PublishDiagnosticsParams(uri, rows))
+        messages.extend(lsp.PublishDiagnosticsParams(uri, []) for uri in self._settings.keys() - settings.keys())
+        self._settings = settings
         known = {entry.uri for entry in self.server.index.entries()}
         gone = [uri for uri in self._told if uri not in known]
         messages.extend(lsp.PublishDiagnosticsParams(uri, []) for uri in gone if self._told.pop(uri)[1])
         return messages
+
+    def of_settings(self) -> dict[str, list[lsp.Diagnostic]]:
+        """What is wrong with settings, by the URI of the file that holds them, as it was read last."""
+        index = self.server.index
+        found: dict[str, list[lsp.Diagnostic]] = {}
+        for territory in index.territories:
+            config = territory.settings.config
+            if config.path is not None and config.source is not None and config.problems:
+                lines = Lines(config.source.text, index.encoding)
+                rows = [convert.diagnostic(index, lines, one) for one in config.problems]
+                found[uri_of(os.path.abspath(config.path))] = rows
+        return found
 
     def items(self, entry: Entry, found: list[Diagnostic]) -> list[lsp.Diagnostic]:
         return [convert.diagnostic(self.server.index, entry.lines, one) for one in found]
@@ -110,6 +133,9 @@ def workspace(server: Server, params: lsp.WorkspaceDiagnosticParams) -> lsp.Work
                 items.append(
                     lsp.WorkspaceFullDocumentDiagnosticReport(entry.uri, rows, entry.version, result_id=number)
                 )
+    for uri, rows in server.publisher.of_settings().items():
+        before.pop(uri, None)
+        items.append(lsp.WorkspaceFullDocumentDiagnosticReport(uri, rows, result_id="settings"))
     items.extend(lsp.WorkspaceFullDocumentDiagnosticReport(uri, []) for uri in before)
     return lsp.WorkspaceDiagnosticReport(items)
 
