@@ -160,7 +160,9 @@ class Simulation:
         except Crashed as crash:
             # Whoever asked was not answered: what was in hand is still in hand, and may be tried again.
             self.trail.append(f"  crashed {crash}")
-            self.claimed, self.silent, self.stale, self.writes = kept
+            self.claimed, self.silent, self.stale, writes = kept
+            if str(crash) == "before-commit":
+                self.writes = writes  # what was handed back is not: it may be written yet
             if self.random.random() < 0.7:
                 self._restart()
 
