@@ -64,19 +64,20 @@ export async function desk(editor, folder, programs) {
   await editor.open("desk.workflow.yaml");
   await editor.view();
   const runs = Object.fromEntries(["guarded", "flaky", "holder"].map((name) => [name, dispatch(name)]));
-  const second = dispatch("holder");
-  const [first, queued] = [dispatch("single"), dispatch("single")];
+  const pair = [runs.holder, dispatch("holder")];
+  const singles = [dispatch("single"), dispatch("single")];
   const worker = spawn(join(programs, "interlock"), ["worker"], { cwd: folder, stdio: "ignore" });
   try {
     await editor.row("Held for Review,").waitFor();
     await editor.row("Failed,").waitFor();
     await editor.row("shelf, 1 of 1 held, 1 waiting").waitFor();
     await editor.row("holder, place 1, ticket").waitFor();
-    await editor.row(`${queued}, place 1`).waitFor();
+    await editor.row("single, 1 active, 1 waiting").waitFor();
     await editor.shot("view");
+    // Which of the two came first is the worker's business.
+    runs.holder = JSON.parse(interlock("leases", "--json")).find((one) => one.key === "shelf").holders[0].run;
+    const second = pair.find((one) => one !== runs.holder);
 
-    await editor.menu(`holder, fence`, "Copy Id");
-    await until("the id copied", async () => (await editor.page.evaluate(() => navigator.clipboard.readText())) === runs.holder);
     await editor.menu("guarded,", "Show in Graph");
     const frame = await editor.webview('#stage g.node.is-review[data-path="write"]');
     await editor.shot("review");
@@ -101,6 +102,7 @@ export async function desk(editor, folder, programs) {
     await editor.page.locator(".monaco-dialog-box .monaco-button", { hasText: "Cancel the Run" }).click();
     await ends(second, "cancelled");
 
+    const [first, queued] = singles[0] === JSON.parse(interlock("queue", "--json")).find((one) => one.workflow === "single").active[0] ? singles : singles.reverse();
     await editor.press("single, waiting for signal", "Reject");
     await editor.fill("not now");
     await ends(first, "completed");
@@ -121,5 +123,5 @@ export async function desk(editor, folder, programs) {
   } finally {
     worker.kill();
   }
-  said("from the view: reviewed, retried, signalled, cancelled, rejected, approved, copied, opened");
+  said("from the view: reviewed, retried, signalled, cancelled, rejected, approved, opened");
 }
