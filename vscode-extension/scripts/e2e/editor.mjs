@@ -166,7 +166,11 @@ class Editor {
     await this.retried(async () => {
       await this.page.keyboard.press("Escape");
       await this.row(label).click({ button: "right", timeout: 5000 });
-      await this.page.locator(".monaco-menu .action-menu-item", { hasText: action }).first().click({ timeout: 5000 });
+      // By the keyboard: a menu takes no click for a moment after it has opened.
+      const item = this.page.locator(".monaco-menu .action-menu-item", { hasText: action }).first();
+      await item.hover({ timeout: 5000 });
+      await this.page.keyboard.press("Enter");
+      await item.waitFor({ state: "hidden", timeout: 5000 });
     });
   }
 
