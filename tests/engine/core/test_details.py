@@ -353,3 +353,42 @@ def test_a_section_that_ends_over_the_budget_lets_go_of_its_key(world: Make) -> 
     assert status.error is not None
     assert (status.status, status.error.code, status.error.path) == ("failed", "budget-exceeded", "s")
     assert w.status(w.start("w")).holds[0].fence == 2
+
+
+def test_the_events_of_a_short_run_from_first_to_last(world: Make) -> None:
+    w = world(
+        "workflow: w\nsteps: [{id: a, block: work, params: {}},"
+        " {id: b, block: work, params: {}, when: '{1 == 2}'}, {id: c, block: fail, params: {}}]"
+    )
+    run = w.start("w")
+    w.work()
+    events = [(each.kind, each.path) for each in w.kernel.events(run) if each.kind != "step.started"]
+    assert events == [
+        ("run.dispatched", None),
+        ("run.admitted", None),
+        ("step.entered", "a"),
+        ("step.completed", "a"),
+        ("step.skipped", "b"),
+        ("step.entered", "c"),
+        ("step.failed", "c"),
+        ("run.failed", None),
+    ]
+
+
+def test_a_wait_that_got_its_signal_does_not_time_out_later(world: Make) -> None:
+    w = world(
+        """
+workflow: w
+steps:
+  - {id: wait, wait_for_signal: {name: go}, timeout: 1m}
+  - {id: act, block: work, params: {}}
+  - {id: ask, wait_for_approval: {}}
+"""
+    )
+    run = w.start("w")
+    w.kernel.signal(run, "go", {})
+    assert w.store.motion(run)["timers"] == 0
+    w.work()
+    w.advance(61)
+    status = w.status(run)
+    assert (status.status, [each.path for each in status.positions]) == ("waiting_for_signal", ["ask"])
