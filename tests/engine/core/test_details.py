@@ -8,6 +8,7 @@ import pytest
 
 from interlock.engine.cells import admission
 from interlock.engine.cells.messages import Join, Leave
+from interlock.engine.cells.sizes import canonical_float
 from interlock.engine.errors import CallerError
 from interlock.engine.ports import Failed, Success
 from interlock.engine.simulate.leases import Line
@@ -392,3 +393,22 @@ steps:
     w.advance(61)
     status = w.status(run)
     assert (status.status, [each.path for each in status.positions]) == ("waiting_for_signal", ["ask"])
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [
+        (0.0, "0"),
+        (-0.0, "0"),
+        (1.0, "1"),
+        (0.5, "0.5"),
+        (-123.456, "-123.456"),
+        (1e-6, "0.000001"),
+        (1.5e-7, "1.5e-7"),
+        (1e20, "100000000000000000000"),
+        (1e21, "1e+21"),
+        (5e-324, "5e-324"),
+    ],
+)
+def test_a_number_is_counted_as_ecmascript_writes_it(number: float, text: str) -> None:
+    assert canonical_float(number) == text
