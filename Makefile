@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
 JOBS ?= 2
 
-.PHONY: demo test test-vscode lint format docs bench bench-engine clean test-editors campaign-agreement campaign-simulation campaign-cells campaign-leases crash campaign-mutation
+.PHONY: demo test test-vscode lint format docs bench bench-engine clean test-editors campaign-agreement campaign-simulation campaign-cells campaign-leases crash model campaign-mutation
 
 $(STAMP): pyproject.toml
 	@test -n "$(PYTHON)" || { echo "Interlock needs Python 3.11 or newer, and none was found." >&2; exit 2; }
@@ -88,6 +88,14 @@ campaign-leases: $(STAMP)
 campaign-mutation: $(STAMP)
 	$(BIN)/python tests/mutation/campaign.py --sample $(or $(SAMPLE),300) --seed $(or $(SEED),1) \
 		--minutes $(or $(MINUTES),0)
+
+# The protocol of leases and admission as a model, explored whole by Spin (Debian's spin and gcc, where they can be
+# had), with faults that it must find, and SEEDS of the simulation played against it.
+model: $(STAMP)
+	@command -v spin >/dev/null && command -v gcc >/dev/null || { \
+		echo "Installing Spin and a C compiler ..."; \
+		apt-get update -qq && apt-get install -y -qq spin gcc libc6-dev; }
+	$(BIN)/python tests/model/check.py --traces $(or $(SEEDS),40)
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
