@@ -14,9 +14,9 @@ import json
 import os
 import re
 import secrets as randomness
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeAlias
 from urllib.parse import quote, quote_plus
 
 from cryptography.exceptions import InvalidTag
@@ -29,6 +29,7 @@ SHORTEST = 6
 """Texts of fewer characters are never looked for: they occur in everything."""
 
 _PLAIN = re.compile(r"[A-Za-z0-9._~-]+")  # what nobody encodes in an address
+_CODE = re.compile(r"%[0-9A-F]{2}")
 _VERSION = b"\x01"
 _KEY_BYTES = 32
 _ID_BYTES = 4
@@ -70,31 +71,91 @@ def forms(secret: str) -> frozenset[str]:
 
 @lru_cache(maxsize=512)
 def _pattern(secrets: frozenset[str]) -> re.Pattern[str] | None:
-    long = [secret for secret in secrets if len(secret) >= SHORTEST]
-    if not long:
+    """One pattern for all forms of all secrets, the longest first where several begin alike.
+
+    Grouped by their first two characters: with hundreds of secrets a place in a text is then looked at once, and
+    not once for each form.
+    """
+    groups: dict[str, dict[str, dict[str, int]]] = {}
+    for secret in secrets:
+        if len(secret) < SHORTEST:
+            continue
+        written = [_written(form) for form in forms(secret)]
+        if not _PLAIN.fullmatch(secret):
+            written.append(_partly_encoded(secret))
+        for parts in written:
+            size = len(parts)
+            for lead, rest in _leads(parts, 2):
+                groups.setdefault(lead[0], {}).setdefault(lead[1], {})[_regex(rest)] = size
+    if not groups:
         return None
-    found = {_any_case(re.escape(form)) for secret in long for form in forms(secret)}
-    found.update(_partly_encoded(secret) for secret in long if not _PLAIN.fullmatch(secret))
-    return re.compile("|".join(sorted(found, key=len, reverse=True)))
+    firsts = []
+    for first, seconds in sorted(groups.items()):
+        inner = [
+            re.escape(second) + _either(sorted(rests, key=lambda rest, sizes=rests: (-sizes[rest], -len(rest), rest)))
+            for second, rests in sorted(seconds.items())
+        ]
+        firsts.append(re.escape(first) + _either(inner))
+    return re.compile("|".join(firsts))
 
 
-def _partly_encoded(secret: str) -> str:
-    """A pattern for the secret in an address: which characters are encoded there is each program's own choice."""
-    parts: list[str] = []
+Part: TypeAlias = "str | tuple[tuple[str, ...], ...]"
+"""What stands at one place of a form: one of the characters of a text, or one of several rows of such texts."""
+
+
+def _written(form: str) -> list[Part]:
+    """A form as its parts.  URL-encoding writes its hexadecimal digits in either case."""
+    parts: list[Part] = []
+    at = 0
+    for code in _CODE.finditer(form):
+        parts += form[at : code.start()]
+        parts += _code(code[0])
+        at = code.end()
+    return [*parts, *form[at:]]
+
+
+def _code(code: str) -> tuple[str, ...]:
+    return tuple(digit if digit == digit.lower() else digit + digit.lower() for digit in code)
+
+
+def _partly_encoded(secret: str) -> list[Part]:
+    """The secret in an address: which characters are encoded there is each program's own choice."""
+    parts: list[Part] = []
     for character in secret:
         if _PLAIN.fullmatch(character):
-            parts.append(re.escape(character))
+            parts.append(character)
             continue
         encoded = "".join(f"%{byte:02X}" for byte in character.encode("utf-8", "surrogatepass"))
-        plus = r"|\+" if character == " " else ""
-        parts.append(f"(?:{re.escape(character)}|{_any_case(encoded)}{plus})")
-    return "".join(parts)
+        ways = [(character,), _code(encoded)]
+        parts.append((*ways, ("+",)) if character == " " else tuple(ways))
+    return parts
 
 
-def _any_case(pattern: str) -> str:
-    """URL-encoding writes its hexadecimal digits in either case."""
-    digits = r"%([0-9A-F])([0-9A-F])"
-    return re.sub(digits, lambda m: "%" + "".join(f"[{d}{d.lower()}]" for d in m.groups()), pattern)
+def _leads(parts: Sequence[Part], size: int) -> Iterator[tuple[str, Sequence[Part]]]:
+    """The ways in which the first characters can be written, each with the parts after them."""
+    if not size or not parts:
+        yield "", parts
+        return
+    head, tail = parts[0], parts[1:]
+    if isinstance(head, str):
+        for character in head:
+            for lead, rest in _leads(tail, size - 1):
+                yield character + lead, rest
+    else:
+        for way in head:
+            yield from _leads([*way, *tail], size)
+
+
+def _regex(parts: Iterable[Part]) -> str:
+    return "".join(_one_of(part) if isinstance(part, str) else _either(map(_regex, part)) for part in parts)
+
+
+def _one_of(characters: str) -> str:
+    return re.escape(characters) if len(characters) == 1 else f"[{characters}]"
+
+
+def _either(ways: Iterable[str]) -> str:
+    return f"(?:{'|'.join(ways)})"
 
 
 def texts_in(value: Any) -> Iterable[str]:
