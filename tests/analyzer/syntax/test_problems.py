@@ -134,9 +134,13 @@ def test_constructs_that_cross_pieces_are_no_errors(load):
         assert load(f"steps:\n  - id: x\n    {middle}  - id: y\n") == {
             "steps": [{"id": "x", "p": {"k": 1}}, {"id": "y"}]
         }
-    assert load('steps:\n  - "a\n  - b"\n  - c\n') == {"steps": ["a - b", "c"]}
+    assert load('steps:\n  - "a\n   - b"\n  - c\n') == {"steps": ["a - b", "c"]}
     assert load("steps:\n  - a\n? b\n: c\n") == {"steps": ["a"], "b": "c"}
     assert load("steps:\n- a\n- b\nc: 1\n") == {"steps": ["a", "b"], "c": 1}
+
+
+def test_quoted_text_that_goes_on_at_the_margin_is_one_error(problems):
+    assert problems('steps:\n  - "a\n  - b"\n  - c\n') == [("IL101", 3, 3)]
 
 
 @pytest.mark.parametrize(

@@ -37,6 +37,7 @@ from interlock.analyzer.syntax.nodes import (
 )
 from interlock.analyzer.syntax.scalars import MAYBE_NUMBER, WORDS, number, tagged
 from interlock.analyzer.syntax.streams import EventStream
+from interlock.analyzer.syntax.strict import lone_dash, lost_text, shallow
 
 MAX_DEPTH = 100
 """How deep collections may be nested, aliases expanded."""
@@ -57,6 +58,8 @@ _STYLES: dict[str | None, Style] = {
 _PROPERTIES = re.compile(r"(?:&\S+|![^\s{}]*|[ \t\r\n]+|(?<=\s)#[^\n\r]*)*")
 _FLOW_PROPERTIES = re.compile(r"(?:&[^\s,\[\]{}]+|!<[^\s>]*>|![^\s,\[\]{}]*|[ \t\r\n]+|(?<=\s)#[^\n\r]*)*")
 _REMARK = re.compile(r"(?:^|(?<=\s))#[^\n\r]*")
+_BLANK_BLOCKS = frozenset("\n" * count for count in range(32))
+"""The values of block scalars without text, as far as anybody writes such."""
 _HEADER = re.compile(r"[|>][-+0-9]*")
 
 
@@ -273,6 +276,8 @@ def _build(
                     data = words[value]
                 elif value[0] in maybe_number:
                     data = number(value)
+                    if value == "-" and (slip := lone_dash(piece, text, start)):
+                        problems.append(slip)
                 else:
                     data = value
                 if not value and anchor is None and tag is None:
@@ -287,8 +292,17 @@ def _build(
                     end = _block_end(text, head, end)
                     if "#" in value:  # in its header it begins a comment
                         hashes.append((text.index("\n", head), end))
-                elif "#" in value:
-                    hashes.append((start, end))
+                    if stack and value in _BLANK_BLOCKS:
+                        first = children[0].start if children else start
+                        if slip := lost_text(piece, text, head, stack[-1], first):
+                            problems.append(slip)
+                else:
+                    if "#" in value:
+                        hashes.append((start, end))
+                    if text.find("\n", start, end) >= 0 and stack and not stack[-1][5]:
+                        first = children[0].start if children else start
+                        if slip := shallow(piece, text, start, end, stack[-1], first):
+                            problems.append(slip)
             if anchor is None:
                 children.append(Scalar(piece, start, end, value, style, data, None, tag))
             else:
@@ -327,6 +341,8 @@ def _build(
             if anchor is not None:
                 names.end(anchor, mapping, frame)
             children = around
+            if flow and stack and not stack[-1][5]:
+                _lines(piece, text, mapping, children, stack, problems)
             children.append(mapping)
         elif kind is SequenceEndEvent:
             frame = stack.pop()
@@ -336,6 +352,8 @@ def _build(
             if anchor is not None:
                 names.end(anchor, sequence, frame)
             children = around
+            if flow and stack and not stack[-1][5]:
+                _lines(piece, text, sequence, children, stack, problems)
             children.append(sequence)
         elif kind is AliasEvent:
             name = event.anchor if back is None else event.anchor.translate(back)
@@ -348,6 +366,21 @@ def _build(
             break
     root = children[0] if children else None
     return Built(root, tuple(problems), names.anchors, names.uses, names.expanded, tuple(hashes), names.settled)
+
+
+def _lines(
+    piece: Piece,
+    text: str,
+    node: Mapping | Sequence,
+    siblings: list[Any],
+    stack: list[list[Any]],
+    problems: list[SyntaxProblem],
+) -> None:
+    """The lines of a flow collection in a block one are indented more than that."""
+    if text.find("\n", node.start, node.end) >= 0:
+        first = siblings[0].start if siblings else node.start
+        if slip := shallow(piece, text, node.start, node.end, stack[-1], first):
+            problems.append(slip)
 
 
 def _content(text: str, start: int, end: int, value: str, style: Style, stack: list[list[Any]]) -> int:

@@ -8,28 +8,42 @@ is its own problem and nobody else's.  How a text is read is in ``build``, where
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from interlock.analyzer.source.text import Piece, SourceText, Span
-from interlock.analyzer.syntax.build import Built, Outer, Refusal, build, duplicates
+from interlock.analyzer.syntax.build import Built, Outer, Refusal, build
 from interlock.analyzer.syntax.carve import inner_item, names_in, without
 from interlock.analyzer.syntax.comments import find_comments, find_comments_in_ruins
 from interlock.analyzer.syntax.cut import Cut, cut, documents, odd_line, top_lines, without_directives
 from interlock.analyzer.syntax.diagnose import diagnose, illegal, outdented
-from interlock.analyzer.syntax.mend import Mended, mend
+from interlock.analyzer.syntax.mend import mend
 from interlock.analyzer.syntax.nodes import (
-    Alias,
     Chunk,
     Document,
     Entry,
-    Mapping,
     Node,
-    Scalar,
     Sequence,
     SyntaxProblem,
     Tree,
 )
+from interlock.analyzer.syntax.splice import (
+    Unsuitable,
+    awaits_items,
+    duplicate_keys,
+    end_offset,
+    first_line,
+    has_properties,
+    is_block,
+    is_open_ended,
+    items_of,
+    joined_root,
+    key_column,
+    piece_at,
+    root_entries,
+    within,
+)
 from interlock.analyzer.syntax.streams import (
+    ended,
     fast_stream,
     has_odd,
     illegal_character,
@@ -39,6 +53,7 @@ from interlock.analyzer.syntax.streams import (
     without_inner_colons,
     without_inner_questions,
 )
+from interlock.analyzer.syntax.strict import directives, tight_comments
 
 _KEY = re.compile(
     r"(?:---[ \t]+)?([^\s#:,\[\]{}\"'][^\s:]*)[ \t]*(?::|\r?\n|\Z)|\"([^\"\n]+)\"[ \t]*:|'([^'\n]+)'[ \t]*:"
@@ -64,10 +79,6 @@ def parse_tree(source: SourceText, previous: Tree | None = None, *, pure: bool =
     return _Parse(source, previous, pure).tree()
 
 
-class _Unsuitable(Exception):
-    """A cut that the parsed pieces do not bear out."""
-
-
 class _Parse:
     def __init__(self, source: SourceText, previous: Tree | None, pure: bool) -> None:
         self.source = source
@@ -89,29 +100,33 @@ class _Parse:
         start = 1 if self.text.startswith("\ufeff") else 0
         found: list[Document] = []
         chunks: list[Chunk] = []
+        problems: list[SyntaxProblem] = []
         for begin, end, full in documents(self.text, start):
             if self.text.startswith("\ufeff", begin, end):  # one may begin every document
                 begin += 1
             if not full:
                 chunks.append(self.remark(begin, end))
+                problems.extend(chunks[-1].problems)
                 continue
+            slips = list(directives(self.text, begin, end)) if "%" in self.text else []
             changed = without_directives(self.text, begin, end)
             if changed is not None:
                 self.text = changed
-            document, parts = self.document(begin, end)
+            document, parts = self.document(begin, end, slips)
             found.append(document)
+            problems.extend(document.problems)
             chunks.extend(parts)
         return Tree(
             self.source,
             tuple(found),
-            tuple(problem for document in found for problem in document.problems),
+            tuple(problems),
             tuple([comment for chunk in chunks for comment in chunk.comments]),
             tuple(chunks),
         )
 
     # One document.
 
-    def document(self, start: int, end: int) -> tuple[Document, list[Chunk]]:
+    def document(self, start: int, end: int, slips: list[tuple[int, int, str]]) -> tuple[Document, list[Chunk]]:
         root, chunks, problems = self.read_document(start, end)
         if any(chunk.broken for chunk in chunks):
             broken = [(span.offset, span.end_offset) for chunk in chunks for span in chunk.broken]
@@ -119,8 +134,9 @@ class _Parse:
             if mended is not None:
                 self.text = mended.text
                 root, chunks, problems = self.read_document(start, end)
-                return self.finish(root, chunks, problems, mended), chunks
-        return self.finish(root, chunks, problems, None), chunks
+                slips = [*slips, *mended.slips]
+                return self.finish(root, chunks, problems, slips, mended.dropped), chunks
+        return self.finish(root, chunks, problems, slips, ()), chunks
 
     def read_document(self, start: int, end: int) -> tuple[Node | None, list[Chunk], list[SyntaxProblem]]:
         self.outer = Outer({}, set())
@@ -128,25 +144,28 @@ class _Parse:
         if places is not None:
             try:
                 return self.spliced(places)
-            except _Unsuitable:
+            except Unsuitable:
                 self.outer = Outer({}, set())
         return self.whole(start, end)
 
     def finish(
-        self, root: Node | None, chunks: list[Chunk], more: list[SyntaxProblem], mended: Mended | None
+        self,
+        root: Node | None,
+        chunks: list[Chunk],
+        more: list[SyntaxProblem],
+        slips: Iterable[tuple[int, int, str]],
+        dropped: Iterable[tuple[int, int]],
     ) -> Document:
         problems = [problem for chunk in chunks for problem in chunk.problems]
         problems.extend(more)
         broken = [span for chunk in chunks for span in chunk.broken]
-        if mended is not None:
-            for at, stop, message in mended.slips:
-                piece = _piece_at(chunks, at)
-                problems.append(SyntaxProblem("IL101", _within(piece, at, stop), message))
-            for at, stop in mended.dropped:
-                broken.append(_within(_piece_at(chunks, at), at, stop))
-        if more or mended is not None:
-            problems.sort(key=lambda problem: problem.span.offset)
-            broken.sort(key=lambda span: span.offset)
+        for at, stop, message in slips:
+            piece = piece_at(chunks, at)
+            problems.append(SyntaxProblem("IL101", within(piece, at, stop), message))
+        for at, stop in dropped:
+            broken.append(within(piece_at(chunks, at), at, stop))
+        problems.sort(key=lambda problem: problem.span.offset)
+        broken.sort(key=lambda span: span.offset)
         return Document(
             root,
             tuple([chunk.piece for chunk in chunks]),
@@ -170,10 +189,10 @@ class _Parse:
             return chunk.root, [chunk], []
         parts, root = self.entries(begins, end)
         if large or any(part.broken for part in parts):
-            return root, parts, _duplicate_keys(root)
+            return root, parts, duplicate_keys(root)
         problem = chunk.problems[0]  # only together are they wrong
         at = problem.span.offset
-        moved = _within(_piece_at(parts, at), at, max(at + 1, problem.span.end_offset))
+        moved = within(piece_at(parts, at), at, max(at + 1, problem.span.end_offset))
         return root, parts, [SyntaxProblem(problem.code, moved, problem.message, problem.hint)]
 
     def spliced(self, places: Cut) -> tuple[Node | None, list[Chunk], list[SyntaxProblem]]:
@@ -181,15 +200,15 @@ class _Parse:
         head = self.chunk("head", places.start, places.items[0])
         if head.broken:
             if head.open_ended and self.reads(places.start, places.end):
-                raise _Unsuitable
+                raise Unsuitable
             heads, _ = self.entries(top_lines(self.text, places.start, places.items[0]), places.items[0])
         else:
             heads = [self.take(head)]
-        entries = [entry for one in heads for entry in _root_entries(one)]
-        if not entries or not _awaits_items(entries[-1]):
-            raise _Unsuitable
+        entries = [entry for one in heads for entry in root_entries(one)]
+        if not entries or not awaits_items(entries[-1]):
+            raise Unsuitable
         parts = list(self.items(places))
-        items = [item for part in parts for item in _items(part)]
+        items = [item for part in parts for item in items_of(part)]
         tails: list[Chunk] = []
         if places.tail < places.end:
             tail = self.chunk("tail", places.tail, places.end)
@@ -198,12 +217,12 @@ class _Parse:
             else:
                 tails = [self.take(tail)]
         piece = parts[0].piece
-        steps_end = _end_offset(items[-1]) - piece.base if items else len(piece.text.rstrip())
+        steps_end = end_offset(items[-1]) - piece.base if items else len(piece.text.rstrip())
         steps = Sequence(piece, places.indent, steps_end, tuple(items), False)
         entries[-1] = Entry(entries[-1].key, steps)
-        entries.extend(entry for one in tails for entry in _root_entries(one))
-        root = _root(entries)
-        return root, [*heads, *parts, *tails], _duplicate_keys(root)
+        entries.extend(entry for one in tails for entry in root_entries(one))
+        root = joined_root(entries)
+        return root, [*heads, *parts, *tails], duplicate_keys(root)
 
     def entries(self, begins: list[int], end: int) -> tuple[list[Chunk], Node | None]:
         """The entries of a refused stretch, each read by itself, and the node that they make."""
@@ -211,21 +230,21 @@ class _Parse:
         for begin, stop in zip(begins, [*begins[1:], end], strict=True):
             chunk = self.chunk("entry", begin, stop)
             root = chunk.root
-            if root is not None and (not _is_block(root) or (chunks and _has_properties(root))):
+            if root is not None and (not is_block(root) or (chunks and has_properties(root))):
                 chunk = self.misplaced(chunk)
             chunks.append(self.take(chunk))
-        entries = [entry for chunk in chunks for entry in _root_entries(chunk)]
+        entries = [entry for chunk in chunks for entry in root_entries(chunk)]
         if entries:
             for index, chunk in enumerate(chunks):
                 if isinstance(chunk.root, Sequence):
                     chunks[index] = self.misplaced(chunk)
-            return chunks, _root(entries)
+            return chunks, joined_root(entries)
         lists = [chunk for chunk in chunks if isinstance(chunk.root, Sequence)]
         if not lists or lists[0].root is None:
             return chunks, None
         piece = lists[0].piece
-        items = [item for chunk in lists for item in _items(chunk)]
-        end_in_piece = _end_offset(items[-1]) - piece.base
+        items = [item for chunk in lists for item in items_of(chunk)]
+        end_in_piece = end_offset(items[-1]) - piece.base
         return chunks, Sequence(piece, lists[0].root.start, end_in_piece, tuple(items), False)
 
     def misplaced(self, chunk: Chunk) -> Chunk:
@@ -246,8 +265,8 @@ class _Parse:
             chunk = self.chunk("item", start, begins[index + 1])
             if not chunk.broken:
                 root = chunk.root
-                if not isinstance(root, Sequence) or root.flow or _has_properties(root):
-                    raise _Unsuitable
+                if not isinstance(root, Sequence) or root.flow or has_properties(root):
+                    raise Unsuitable
                 yield self.take(chunk)
                 index += 1
                 continue
@@ -255,7 +274,7 @@ class _Parse:
                 joined, spent = self.joined(begins, index, places.end, budget)
                 budget -= spent
                 if joined > count:
-                    raise _Unsuitable
+                    raise Unsuitable
                 if joined:
                     yield self.take(self.chunk("item", start, begins[joined]))
                     index = joined
@@ -278,7 +297,7 @@ class _Parse:
             result = self.complete(begins[index], place)
             if isinstance(result, Built):
                 return self.least(begins, index, stop, end), spent
-            if stop > last or not _open_ended(result, self.text[begins[index] : place]):
+            if stop > last or not is_open_ended(result, self.text[begins[index] : place]):
                 return 0, spent
             step *= 2
         return 0, spent
@@ -302,7 +321,7 @@ class _Parse:
         line = odd_line(chunk.key, places.indent)
         if line is not None:
             if self.reads(places.start, places.end):
-                raise _Unsuitable
+                raise Unsuitable
         else:
             at = chunk.problems[0].span.start
             line = chunk.key.rfind("\n", 0, at) + 1
@@ -310,10 +329,10 @@ class _Parse:
                 line = None
         if line is not None:
             first = self.chunk("item", start, start + line)
-            if not first.broken and _items(first):
+            if not first.broken and items_of(first):
                 yield self.take(first)
                 rest = self.chunk("item", start + line, end)
-                yield self.take(rest if rest.broken else self.stray(rest, _key_column(chunk.key, places.indent)))
+                yield self.take(rest if rest.broken else self.stray(rest, key_column(chunk.key, places.indent)))
                 return
         yield self.take(self.carved(chunk) or chunk)
 
@@ -340,8 +359,8 @@ class _Parse:
         self, chunk: Chunk, text: str, built: Built, problems: list[SyntaxProblem], holes: list[tuple[int, int]]
     ) -> Chunk:
         root, piece = built.root, chunk.piece
-        if not isinstance(root, Sequence) or root.flow or _has_properties(root):
-            raise _Unsuitable
+        if not isinstance(root, Sequence) or root.flow or has_properties(root):
+            raise Unsuitable
         lost = "\n".join(chunk.key[start:end] for start, end in holes)
         return Chunk(
             chunk.kind,
@@ -371,7 +390,7 @@ class _Parse:
         if isinstance(chunk.root, Sequence) and not chunk.root.flow:
             problem = SyntaxProblem(
                 "IL101",
-                _within(chunk.piece, chunk.piece.base + start, chunk.piece.base + start + 1),
+                within(chunk.piece, chunk.piece.base + start, chunk.piece.base + start + 1),
                 'this "-" does not stand in the column of the items before it; indent it as they are',
             )
             chunk.problems = (problem, *chunk.problems)
@@ -390,7 +409,11 @@ class _Parse:
     def remark(self, start: int, end: int) -> Chunk:
         piece = self.piece(start, end)
         text = self.text[start:end]
-        return Chunk("remark", text, piece, None, (), find_comments(piece, text, ()), {}, {}, 0, False)
+        problems = tuple(
+            SyntaxProblem("IL101", within(piece, at, stop), message)
+            for at, stop, message in directives(self.text, start, end)
+        )
+        return Chunk("remark", text, piece, None, problems, find_comments(piece, text, ()), {}, {}, 0, False)
 
     def chunk(self, kind: str, start: int, end: int, thorough: bool = True) -> Chunk:
         """One piece read, or taken over from the previous tree."""
@@ -436,20 +459,23 @@ class _Parse:
             problems = result.problems
             if self.odd and (at := illegal_character(text)) is not None:
                 problems = (illegal(piece, at), *problems)
+            comments = find_comments(piece, text, result.hashes)
+            if "#" in text:
+                problems = (*problems, *tight_comments(piece, text, result.root, comments))
             return Chunk(
                 kind,
                 text,
                 piece,
                 result.root,
                 problems,
-                find_comments(piece, text, result.hashes),
+                comments,
                 result.anchors,
                 result.uses,
                 result.expanded,
                 result.settled,
             )
         problem = diagnose(piece, text, result)
-        return self.fenced(kind, piece, text, (problem,), _open_ended(result, text))
+        return self.fenced(kind, piece, text, (problem,), is_open_ended(result, text))
 
     def attempt(self, piece: Piece, text: str, unique: bool) -> Built | Refusal:
         """A piece as libyaml reads it, helped over what it refuses wrongly."""
@@ -459,21 +485,21 @@ class _Parse:
         easier = without_inner_questions(read)
         if easier is not None:
             read, back = easier[0], {**back, **easier[1]}
-        stream = fast_stream(read)
+        stream = fast_stream(ended(read))
         if stream is None:
             return self.attempt_pure(piece, text, unique)
         result = build(stream, piece, read, self.outer, back or None, unique)
         if isinstance(result, Refusal) and not result.deep and "unexpected ':'" in result.problem:
             easier = without_inner_colons(read)
             if easier is not None:
-                stream = fast_stream(easier[0])
+                stream = fast_stream(ended(easier[0]))
                 if stream is not None:
                     return build(stream, piece, easier[0], self.outer, {**back, **easier[1]}, unique)
         return result
 
     def attempt_pure(self, piece: Piece, text: str, unique: bool) -> Built | Refusal:
         read, back = with_stand_ins(text) if self.odd else (text, {})
-        return build(pure_stream(read), piece, read, self.outer, back or None, unique)
+        return build(pure_stream(ended(read)), piece, read, self.outer, back or None, unique)
 
     def complete(self, start: int, end: int) -> Built | Refusal:
         """A stretch read for the question only whether it is YAML; not at any price."""
@@ -505,7 +531,7 @@ class _Parse:
             keys = tuple(
                 found[1] or found[2] or found[3]
                 for place in top_lines(text, 0, len(text))
-                if (found := _KEY.match(text, _first_line(text, place)))
+                if (found := _KEY.match(text, first_line(text, place)))
             )
         return Chunk(
             kind,
@@ -524,88 +550,3 @@ class _Parse:
             keys,
             tuple(_ANCHOR.findall(text)),
         )
-
-
-def _key_column(item: str, indent: int) -> int:
-    """The column in which the keys of an item begin, counted from 0."""
-    found = re.match(r" *- +(?=[^\s#])", item)
-    return found.end() if found else indent + 2
-
-
-def _first_line(text: str, place: int) -> int:
-    """Where the first line begins, from a place on, that is neither blank nor a comment."""
-    while place < len(text) and (text[place] in "#\r\n" or text.startswith("---\n", place)):
-        place = text.find("\n", place) + 1 or len(text)
-    return place
-
-
-def _open_ended(refusal: Refusal, text: str) -> bool:
-    """Whether the text was refused only because it ended: what follows might complete it."""
-    return not refusal.deep and refusal.at >= len(text.rstrip())
-
-
-def _piece_at(chunks: list[Chunk], offset: int) -> Piece:
-    for chunk in chunks:
-        if offset < chunk.piece.base + len(chunk.piece.text):
-            return chunk.piece
-    return chunks[-1].piece
-
-
-def _within(piece: Piece, start: int, end: int) -> Span:
-    """A span between two offsets of the file, as far as it lies in the piece."""
-    first = max(0, min(start - piece.base, len(piece.text)))
-    return Span(piece, first, max(first, min(end - piece.base, len(piece.text))))
-
-
-def _is_block(node: Node | None) -> bool:
-    return isinstance(node, Mapping | Sequence) and not node.flow
-
-
-def _has_properties(node: Node) -> bool:
-    return not isinstance(node, Alias) and (node.anchor is not None or node.tag is not None)
-
-
-def _root_entries(chunk: Chunk) -> tuple[Entry, ...]:
-    """The entries that a piece gives to the root."""
-    root = chunk.root
-    if chunk.broken or root is None:
-        return ()
-    if chunk.kind == "entry":
-        return root.entries if isinstance(root, Mapping) and not root.flow else ()
-    if isinstance(root, Mapping) and not root.flow and not _has_properties(root):
-        return root.entries
-    raise _Unsuitable
-
-
-def _items(chunk: Chunk) -> tuple[Node, ...]:
-    root = chunk.root
-    return root.items if isinstance(root, Sequence) and not root.flow else ()
-
-
-def _awaits_items(entry: Entry) -> bool:
-    """Whether this is ``steps:`` with nothing behind it."""
-    key, value = entry.key, entry.value
-    return (
-        isinstance(key, Scalar)
-        and key.value == "steps"
-        and key.style == "plain"
-        and isinstance(value, Scalar)
-        and value.start == value.end
-        and value.anchor is None
-        and value.tag is None
-    )
-
-
-def _end_offset(node: Node) -> int:
-    return node.piece.base + node.end
-
-
-def _root(entries: list[Entry]) -> Mapping:
-    piece = entries[0].key.piece
-    start = entries[0].key.start
-    return Mapping(piece, start, _end_offset(entries[-1].value) - piece.base, tuple(entries), False)
-
-
-def _duplicate_keys(root: Node | None) -> list[SyntaxProblem]:
-    """Duplicates among keys that were read as parts of different pieces, or of a head or tail."""
-    return duplicates([entry.key for entry in root.entries]) if isinstance(root, Mapping) else []

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from ruamel.yaml import tokens
+from ruamel.yaml.events import MappingStartEvent
 from ruamel.yaml.parser import Parser
 from ruamel.yaml.reader import Reader
 from ruamel.yaml.scanner import Scanner, ScannerError
@@ -75,6 +76,9 @@ class _Scanner(Scanner):
             length += 1
         following = reader.peek(length)
         start_mark = reader.get_mark()
+        if following in _FLOW and not self.flow_level and reader.peek(1) != "<":
+            problem = f"expected a space, but found {following!r}"
+            raise ScannerError("while scanning a tag", start_mark, problem, reader.get_mark())
         written = reader.prefix(length)
         if "%" in written or written[1:2] == "<":
             return super().scan_tag()
@@ -175,7 +179,20 @@ class _Scanner(Scanner):
             else:
                 breaks.append(self.scan_line_break())
                 end_mark = reader.get_mark()
+        self._no_tab(max(self.indent + 1, deepest))
         return breaks, deepest, end_mark
+
+    def scan_block_scalar_breaks(self, indent: int) -> Any:
+        found = super().scan_block_scalar_breaks(indent)
+        self._no_tab(indent)
+        return found
+
+    def _no_tab(self, indent: int) -> None:
+        """A line of block text is not indented by tabs, not even a blank one."""
+        reader = self.reader
+        if reader.peek() == "\t" and reader.column < indent:
+            problem = "found a tab character where an indentation space is expected"
+            raise ScannerError("while scanning a block scalar", None, problem, reader.get_mark())
 
     def scan_plain(self) -> Any:
         reader = self.reader
@@ -246,6 +263,24 @@ class _Scanner(Scanner):
             reader.forward()
 
 
+class _Parser(Parser):
+    def parse_flow_sequence_entry(self, first: bool = False) -> Any:
+        """``[: value]`` is a pair without a key (section 7.4.2)."""
+        scanner = self.scanner
+        if not first and scanner.check_token(tokens.FlowEntryToken):
+            scanner.get_token()
+            first = True
+        if first and scanner.check_token(tokens.ValueToken):
+            token = scanner.peek_token()
+            self.state = self._no_key
+            return MappingStartEvent(None, None, True, token.start_mark, token.end_mark, flow_style=True)
+        return super().parse_flow_sequence_entry(first)
+
+    def _no_key(self) -> Any:
+        self.state = self.parse_flow_sequence_entry_mapping_value
+        return self.process_empty_scalar(self.scanner.peek_token().start_mark)
+
+
 class PureStream:
     """The wiring that ruamel's parts expect, without its constructors and resolvers."""
 
@@ -259,5 +294,5 @@ class PureStream:
         self._reader.stream = ""
         self._reader.buffer = text + "\0"
         self._scanner = _Scanner(loader=self)
-        self._parser = Parser(loader=self)
+        self._parser = _Parser(loader=self)
         self.get_event = self._parser.get_event

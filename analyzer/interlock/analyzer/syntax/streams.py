@@ -55,6 +55,11 @@ _MISREAD_COLON = re.compile(_QUOTED + r"|[\s\[{,](:[^\s,\[\]{}])", re.MULTILINE)
 _FIRST_STAND_IN = 0xF0000
 
 
+def ended(text: str) -> str:
+    """The text with an end to its last line where that is blank: it may be one of a block scalar."""
+    return text + "\n" if text.endswith((" ", "\t")) else text
+
+
 def has_odd(text: str) -> bool:
     """Whether the text has characters that need a stand-in."""
     if text.isascii():
