@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
 JOBS ?= 2
 
-.PHONY: demo test test-vscode lint format docs bench bench-engine clean test-editors campaign-agreement campaign-simulation campaign-cells campaign-leases crash model campaign-mutation
+.PHONY: demo test test-vscode lint format docs bench bench-engine clean test-editors campaign-agreement campaign-simulation campaign-cells campaign-leases campaign-fuzz crash model campaign-mutation
 
 $(STAMP): pyproject.toml
 	@test -n "$(PYTHON)" || { echo "Interlock needs Python 3.11 or newer, and none was found." >&2; exit 2; }
@@ -64,6 +64,12 @@ bench-engine: $(STAMP)
 campaign-agreement: $(STAMP)
 	$(BIN)/python tests/agreement/campaign.py --count $(or $(N),200000) --seed $(or $(SEED),100000) \
 		--share $(or $(SHARE),0.05) --jobs $(JOBS)
+
+# Mutated texts through everything that reads them, N of them from SEED on.  What breaks something is made smaller and
+# kept in fuzz-kept/; GUIDED=1 lets atheris steer, where it is installed.
+campaign-fuzz: $(STAMP)
+	$(BIN)/python tests/fuzz/campaign.py --count $(or $(N),1000000) --seed $(or $(SEED),1000) --jobs $(JOBS) \
+		$(if $(GUIDED),--guided)
 
 # Processes killed with SIGKILL, N of them, on stores from SEED on; losses of power beside them.  A fault is
 # printed with the command that plays its round again.
