@@ -45,6 +45,15 @@ class UsageError(Exception):
     """Something that the caller has to change; its text is the whole message."""
 
 
+def _formatter(prog: str) -> argparse.HelpFormatter:
+    """Help as wide as the terminal.  argparse makes one for each argument, and would import shutil to ask."""
+    try:
+        width = int(os.environ.get("COLUMNS") or os.get_terminal_size(1).columns)
+    except (OSError, ValueError):
+        width = 80
+    return argparse.HelpFormatter(prog, width=max(width, 40) - 2)
+
+
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         self.exit(2, f"{self.prog}: {message}\n")
@@ -89,7 +98,9 @@ def _unknown(word: str, known: list[str]) -> int:
 
 def _run(name: str, module_name: str, text: str, words: list[str]) -> int:
     module = import_module(f"interlock.server.cli.{module_name}")
-    parser = _Parser(prog=f"interlock {name}", description=text[:1].upper() + text[1:] + ".")
+    parser = _Parser(
+        prog=f"interlock {name}", description=text[:1].upper() + text[1:] + ".", formatter_class=_formatter
+    )
     module.add_arguments(parser)
     options = parser.parse_args(words)
     try:
