@@ -366,7 +366,7 @@ class ValueReader:
         elsewhere = None
         if kind.code == "IL304" and word in (*RUN_POLICIES, *RESOURCE_POLICIES):
             near = None
-            fix = Fix('Change it to "wait", the default', (Edit(found.span, "wait"),), sure=False)
+            fix = Fix('Change it to "wait", the default', (Edit(found.span, "wait"),))
             what = "resource, in a step" if word in RESOURCE_POLICIES else "admission of runs, at the top level"
             elsewhere = f'"{word}" is a policy for the {what}.'
         self.sink.add(
