@@ -139,8 +139,10 @@ def test_constructs_that_cross_pieces_are_no_errors(load):
     assert load("steps:\n- a\n- b\nc: 1\n") == {"steps": ["a", "b"], "c": 1}
 
 
-def test_quoted_text_that_goes_on_at_the_margin_is_one_error(problems):
-    assert problems('steps:\n  - "a\n  - b"\n  - c\n') == [("IL101", 3, 3)]
+def test_text_that_goes_on_at_the_margin_is_one_problem_and_stays_in_the_tree(problems, parse):
+    text = 'steps:\n  - "a\n  - b"\n  - c\n'
+    assert problems(text) == [("IL101", 3, 3)]
+    assert [item.data for item in parse(text).documents[0].root.entries[0].value.items] == ["a - b", "c"]
 
 
 @pytest.mark.parametrize(

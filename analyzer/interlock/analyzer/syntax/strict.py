@@ -134,12 +134,12 @@ def directives(text: str, start: int, end: int) -> Iterator[tuple[int, int, str]
         if not line.startswith(("%YAML ", "%YAML\t")):
             continue
         if version:
-            yield *found.span(), "%YAML stands twice before this document; keep one of them"
+            yield found.start(), found.end(), "%YAML stands twice before this document; keep one of them"
         elif not _VERSION.fullmatch(line):
-            yield *found.span(), "%YAML takes a version and nothing else, as in %YAML 1.2"
+            yield found.start(), found.end(), "%YAML takes a version and nothing else, as in %YAML 1.2"
         version = True
     if found is not None and not text.startswith("---", prefix.end(), end):
-        yield *found.span(), 'no document follows this directive; begin one with "---", or remove the line'
+        yield found.start(), found.end(), 'no document follows this directive; begin one with "---", or remove the line'
 
 
 def _indentation(text: str, parent: list[Any], first: int) -> int:
