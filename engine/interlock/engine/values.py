@@ -44,17 +44,17 @@ def _json_value(value: object, where: str, depth: int) -> Json:
     if isinstance(value, float):
         return _double(value, where)
     if not depth:
-        raise NotJson(f"{where} is nested more than {MAX_DEPTH} deep")
+        raise NotJson(f"{where} may be nested at most {MAX_DEPTH} levels deep")
     if isinstance(value, list | tuple):
         return [_json_value(item, where, depth - 1) for item in value]
     if isinstance(value, dict):
         made = {}
         for key, item in value.items():
             if not isinstance(key, str):
-                raise NotJson(f"{where} has a key that is no text ({_kind(key)}), and JSON knows only texts")
+                raise NotJson(f"{where} may not have a key that is no text ({_kind(key)}), as JSON knows only texts")
             made[_text(key, where)] = _json_value(item, where, depth - 1)
         return made
-    raise NotJson(f"{where} holds {_kind(value)}, which JSON does not know")
+    raise NotJson(f"{_kind(value)} stands in {where}, which JSON does not know")
 
 
 def _text(value: str, where: str) -> str:
@@ -62,7 +62,7 @@ def _text(value: str, where: str) -> str:
         try:
             value.encode()
         except UnicodeEncodeError:
-            raise NotJson(f"{where} holds half of a surrogate pair, which is no character") from None
+            raise NotJson(f"half of a surrogate pair stands in {where}, which is no character") from None
     return value
 
 
@@ -72,14 +72,14 @@ def _double(value: float, where: str) -> float:
     except OverflowError:
         number = float("inf")
     if number - number != 0:
-        raise NotJson(f"{where} holds a number that JSON does not know (not a number, or beyond a double)")
+        raise NotJson(f"a number stands in {where} that JSON does not know (not a number, or beyond a double)")
     return number
 
 
 def _kind(value: object) -> str:
     name = type(value).__name__
     kinds = {"bytes": "bytes", "bytearray": "bytes", "datetime": "a timestamp", "timedelta": "a duration"}
-    return kinds.get(name, f"a {name}")
+    return kinds.get(name) or f"{'an' if name[:1].lower() in 'aeiou' else 'a'} {name}"
 
 
 def load(text: bytes | str) -> Json:
@@ -89,7 +89,7 @@ def load(text: bytes | str) -> Json:
     except (msgspec.DecodeError, UnicodeError) as error:
         raise NotJson(f"the text is not JSON: {error}") from None
     except RecursionError:
-        raise NotJson(f"the text is nested more than {MAX_DEPTH} deep") from None
+        raise NotJson(f"the text may be nested at most {MAX_DEPTH} levels deep") from None
 
 
 def dump(value: Json) -> bytes:

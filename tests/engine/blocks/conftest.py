@@ -57,6 +57,8 @@ class Handler(BaseHTTPRequestHandler):
             self.reply(200, b"x" * 200_000, {"Transfer-Encoding": "chunked"})
         elif path == "/loop":
             self.reply(302, b"", {"Location": "/loop"})
+        elif path == "/away":
+            self.reply(302, b"", {"Location": "file:///etc/passwd"})
         elif path == "/moved":
             self.reply(302, b"", {"Location": "/json"})
         elif path == "/cookie":

@@ -117,6 +117,14 @@ def test_redirects_are_followed_where_asked_and_at_most_five(run: Run, server: A
     assert len([asked for asked in server.requests if asked["path"] == "/loop"]) == 6
 
 
+def test_a_redirect_out_of_the_web_blames_where_it_leads(run: Run, server: Any) -> None:
+    outcome = run("http", {"url": f"{server.url}/away", "follow": True})
+    assert failure(outcome) == ("block-failed", "none")
+    assert outcome.message.startswith(f'GET {server.url}/away was redirected to "file://')
+    outcome = run("http", {"url": "ftp://a.example/", "follow": True})
+    assert outcome.message.startswith('"ftp://a.example/" is no address')
+
+
 def test_what_was_never_sent_was_not_done(run: Run) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))

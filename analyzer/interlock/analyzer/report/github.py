@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from interlock.analyzer.diagnostics import Diagnostic
+from interlock.analyzer.report.plain import plain
 
 _COMMANDS = {"error": "error", "warning": "warning", "hint": "notice"}
 
@@ -27,7 +28,7 @@ def _annotation(one: Diagnostic) -> str:
 
 def _data(text: str) -> str:
     """The escapes of a command's text."""
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    return plain(text, "\r\n").replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
 def _property(text: str) -> str:

@@ -7,6 +7,7 @@ from unicodedata import combining, east_asian_width
 
 from interlock.analyzer.diagnostics import Diagnostic, RelatedPlace
 from interlock.analyzer.report.json import summary
+from interlock.analyzer.report.plain import plain
 from interlock.analyzer.source.text import SourceText
 
 _COLORS = {"error": "31;1", "warning": "33;1", "hint": "36;1", "dim": "2", "bold": "1", "help": "32"}
@@ -62,9 +63,9 @@ def render_text(
 
 
 def _diagnostic(one: Diagnostic, sources: Mapping[str, SourceText], style: _Style) -> str:
-    where = f"{one.file}:{one.line}:{one.column}"
+    where = plain(f"{one.file}:{one.line}:{one.column}")
     name = f"{one.severity}[{one.name}]"
-    message = style.wrap(one.message, 2, _cells(where) + len(name) + 3)
+    message = style.wrap(plain(one.message), 2, _cells(where) + len(name) + 3)
     lines = [f"{style('bold', where)}: {style(one.severity, name)} {message}"]
     width = len(str(max([one.line, *(other.line for other in one.related if other.file in sources)])))
     source = sources.get(one.file)
@@ -80,7 +81,9 @@ def _diagnostic(one: Diagnostic, sources: Mapping[str, SourceText], style: _Styl
     ):
         if text:
             mark = f"= {kind}:"
-            lines.append(f"{' ' * width} {style('help', mark)} {style.wrap(text, width + 3, width + len(mark) + 2)}")
+            lines.append(
+                f"{' ' * width} {style('help', mark)} {style.wrap(plain(text), width + 3, width + len(mark) + 2)}"
+            )
     lines.append("")
     return "\n".join(lines)
 
@@ -88,12 +91,13 @@ def _diagnostic(one: Diagnostic, sources: Mapping[str, SourceText], style: _Styl
 def _related(other: RelatedPlace, file: str, sources: Mapping[str, SourceText], width: int, style: _Style) -> list[str]:
     """Another place: its line with a labelled mark, under the name of its file where that is another."""
     source = sources.get(other.file)
-    where = f"{other.file}:{other.line}:{other.column}"
+    where = plain(f"{other.file}:{other.line}:{other.column}")
+    message = plain(other.message)
     if source is None:
-        text = style.wrap(other.message, width + 4, width + _cells(where) + 6)
+        text = style.wrap(message, width + 4, width + _cells(where) + 6)
         return [f"{' ' * width} {style('dim', '::')} {where}: {text}"]
     head = [f"{' ' * width} {style('dim', '::')} {where}"] if other.file != file else []
-    return head + _excerpt(source, other, width, style, "dim", other.message)
+    return head + _excerpt(source, other, width, style, "dim", message)
 
 
 def _excerpt(

@@ -83,7 +83,8 @@ def _open(path: str, flags: int) -> int:
 def _too_large(size: int) -> Unreadable:
     mebibytes = 1024 * 1024
     # A pipe or a device does not say how much there is.
-    known = f"it has {size:,} bytes, and" if size > MAX_BYTES else "it is too large:"
+    tenths = size * 10 // mebibytes
+    known = f"it has {tenths / 10:.1f} MiB, and" if tenths * mebibytes > MAX_BYTES * 10 else "it is too large:"
     return Unreadable(f"{known} at most {MAX_BYTES // mebibytes} MiB are read")
 
 

@@ -193,8 +193,19 @@ def _shown(url: str, context: Context) -> str:
     return f"{scheme}{separator}{host.rpartition('@')[2]}{slash}{path}"
 
 
+def _redirected(error: httpx2.RequestError, params: HttpParams) -> str | None:
+    """The address that could not be asked, where it is another than the one that was given."""
+    try:
+        url = error.request.url
+    except RuntimeError:  # the error knows no request
+        return None
+    return str(url) if params.follow and url.scheme != httpx2.URL(as_text(params.url)).scheme else None
+
+
 def _why(error: Exception, params: HttpParams, context: Context) -> str:
     url = _shown(as_text(params.url), context)
+    if isinstance(error, httpx2.UnsupportedProtocol) and (sent := _redirected(error, params)) is not None:
+        return f'{params.method} {url} was redirected to "{_shown(sent, context)}", which is no address of the web.'
     if isinstance(error, httpx2.TooManyRedirects):
         return f"{params.method} {url} was redirected more than {MAX_REDIRECTS} times."
     if isinstance(error, httpx2.UnsupportedProtocol | httpx2.InvalidURL):

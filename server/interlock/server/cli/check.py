@@ -9,6 +9,7 @@ import sys
 from collections.abc import Sequence
 
 from interlock.analyzer.diagnostics import Diagnostic
+from interlock.analyzer.report.plain import plain
 from interlock.server.cli.checking import Asked, Result, check, choice_of, read_stdin
 from interlock.server.cli.main import UsageError
 
@@ -76,7 +77,7 @@ def _asked(options: argparse.Namespace) -> Asked:
 
 
 def _say(text: str) -> None:
-    print(f"interlock check: {text}", file=sys.stderr)
+    print(f"interlock check: {plain(text)}", file=sys.stderr)
 
 
 def _once(options: argparse.Namespace, asked: Asked) -> int:

@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
+from interlock.analyzer.report.plain import plain
 from interlock.engine.blocks.registry import Registry
 from interlock.engine.client import Engine
 from interlock.engine.errors import CallerError
@@ -263,7 +264,7 @@ def short(value: Any, width: int = 100) -> str:
 
 def table(rows: list[list[str]], head: list[str]) -> str:
     """Aligned columns; the last is not padded."""
-    everything = [head, *rows]
+    everything = [head, *([plain(cell) for cell in row] for row in rows)]
     widths = [max(len(row[place]) for row in everything) for place in range(len(head))]
     lines = []
     for row in everything:

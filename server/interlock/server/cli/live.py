@@ -6,6 +6,7 @@ import sys
 import time
 from typing import TYPE_CHECKING, Protocol
 
+from interlock.analyzer.report.plain import plain
 from interlock.engine.host import DEFAULT_STORE
 from interlock.engine.ports import Event, RunStatus
 from interlock.engine.worker import LogLine
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
 _LASTING = frozenset({"step.completed", "step.failed", "step.skipped", "step.stopped"})
+_LAID_OUT = "\n\t"
+"""What a message that a block logs may hold: it is laid out as its author wanted."""
 
 
 def sentence(event: Event) -> str | None:
@@ -107,7 +110,7 @@ class Silent:
         pass
 
     def note(self, text: str) -> None:
-        print(text, file=sys.stderr)
+        print(plain(text), file=sys.stderr)
 
     def standing(self, status: RunStatus) -> None:
         pass
@@ -140,13 +143,13 @@ class Lines(Silent):
             self._lost.add(str(event.data.get("worker")))
         self._began = self._began or event.at
         if text is not None:
-            print(f"{event.at - self._began:8.2f}s  {text}", flush=True)
+            print(f"{event.at - self._began:8.2f}s  {plain(text)}", flush=True)
 
     def log(self, line: LogLine) -> None:
-        print(f"{'':9}  {line.path} [{line.level}] {line.message}", flush=True)
+        print(f"{'':9}  {line.path} [{line.level}] {plain(line.message, _LAID_OUT)}", flush=True)
 
     def note(self, text: str) -> None:
-        print(f"{'':9}  {text}", flush=True)
+        print(f"{'':9}  {plain(text)}", flush=True)
 
     def standing(self, status: RunStatus) -> None:
         texts = [text for position in status.positions for text in hints(status, position, self.store)]
@@ -192,7 +195,7 @@ class Live:
             return
         if path is None:
             if text is not None:
-                self.console.print(text, style="dim", highlight=False, markup=False)
+                self.console.print(plain(text), style="dim", highlight=False, markup=False)
             return
         _, _, began, _ = self._steps.get(path, ("", "", event.at, None))
         if event.kind in ("step.entered", "step.started", "handler.started", "compensation.started"):
@@ -201,16 +204,19 @@ class Live:
             detail = common.short(event.data.get("message", "") or "", 200)
             self._steps[path] = (event.kind.partition(".")[2], detail, began, event.at)
         elif text is not None:
-            self._steps[path] = ("runs", text.removeprefix(path).strip(" :"), began, None)
+            self._steps[path] = ("runs", plain(text).removeprefix(path).strip(" :"), began, None)
 
     def log(self, line: LogLine) -> None:
         styles = {"error": "red", "warning": "yellow", "debug": "dim"}
         self.console.print(
-            f"{line.path}: {line.message}", style=styles.get(line.level, ""), highlight=False, markup=False
+            f"{line.path}: {plain(line.message, _LAID_OUT)}",
+            style=styles.get(line.level, ""),
+            highlight=False,
+            markup=False,
         )
 
     def note(self, text: str) -> None:
-        self.console.print(text, style="yellow", highlight=False, markup=False)
+        self.console.print(plain(text), style="yellow", highlight=False, markup=False)
 
     def standing(self, status: RunStatus) -> None:
         self._status = status.status
