@@ -190,8 +190,8 @@ class Editor {
     await this.page.keyboard.press("Enter");
   }
 
-  async choose(text) {
-    await this.page.locator(".quick-input-list .monaco-list-row", { hasText: text }).first().click();
+  async choose(text, timeout = LIMIT) {
+    await this.page.locator(".quick-input-list .monaco-list-row", { hasText: text }).first().click({ timeout });
   }
 
   /** Shows the view of runs. */

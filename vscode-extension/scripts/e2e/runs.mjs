@@ -81,8 +81,10 @@ export async function desk(editor, folder, programs) {
     await editor.menu("guarded,", "Show in Graph");
     const frame = await editor.webview('#stage g.node.is-review[data-path="write"]');
     await editor.shot("review");
-    await editor.press("guarded,", "Settle Review…");
-    await editor.choose("Committed");
+    await editor.retried(async () => {
+      await editor.press("guarded,", "Settle Review…");
+      await editor.choose("Committed", 5000);
+    });
     await editor.fill('{"status": 201}');
     await ends(runs.guarded, "completed");
     assert.deepEqual(status(runs.guarded).outputs, { status: 201 });

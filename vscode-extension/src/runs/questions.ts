@@ -74,7 +74,10 @@ export class Questions {
       { label: "Not committed", description: "nothing was written; the section runs again", decision: "not-committed" },
       { label: "Abandon", description: "the run fails, and the lease is released", decision: "abandon" },
     ];
-    const chosen = await vscode.window.showQuickPick(rows, { title: `What became of the write${path ? ` of ${path}` : ""}?` });
+    const chosen = await vscode.window.showQuickPick(rows, {
+      title: `What became of the write${path ? ` of ${path}` : ""}?`,
+      ignoreFocusOut: true, // the graph and the view draw themselves anew meanwhile
+    });
     if (chosen === undefined) return;
     const result = chosen.decision === "committed" ? await json("The section's outputs", "{}") : { value: undefined };
     if (result === undefined) return;
@@ -93,7 +96,7 @@ export class Questions {
 /** A JSON value that a person writes; undefined where they changed their mind. */
 async function json(title: string, value: string): Promise<{ value: unknown } | undefined> {
   const text = await vscode.window.showInputBox({
-    title, value, prompt: "As JSON",
+    title, value, prompt: "As JSON", ignoreFocusOut: true,
     validateInput: (one) => {
       try {
         JSON.parse(one);
