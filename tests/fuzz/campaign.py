@@ -2,7 +2,8 @@
 
 ``python tests/fuzz/campaign.py --count 1000000 --jobs 2``; a text that breaks something is made smaller, written to
 ``--kept`` and named, and the campaign goes on.  A seed gives the same text every time.  With ``--guided`` atheris,
-where it is installed (PyPI), steers the mutations by the code that they reach.
+where it is installed (PyPI), steers the mutations by the code that they reach.  With ``--protocol N`` the seeds are
+conversations with the language server instead, of N messages each.
 """
 
 from __future__ import annotations
@@ -129,7 +130,12 @@ def main() -> int:
     reader.add_argument("--jobs", type=int, default=2)
     reader.add_argument("--kept", type=Path, default=Path("fuzz-kept"), help="where texts that break something go")
     reader.add_argument("--guided", action="store_true")
+    reader.add_argument("--protocol", type=int, metavar="N", help="talk to the language server, N messages a session")
     options = reader.parse_args()
+    if options.protocol:
+        from fuzz.protocol import sessions
+
+        return 1 if sessions(options.seed, options.count, options.protocol) else 0
     if options.guided:
         return guided(options.count, options.kept)
     begun, done, peak = time.monotonic(), 0, 0

@@ -28,8 +28,19 @@ _EXPECTED = frozenset(
         lsp.LSPErrorCodes.RequestFailed.value,
         lsp.LSPErrorCodes.ContentModified.value,
         lsp.LSPErrorCodes.ServerCancelled.value,
+        lsp.ErrorCodes.InvalidParams.value,
     }
 )
+
+
+class _Told(logging.Filter):
+    """Keeps out pygls' traceback of a message that cannot be read: we say so in a line."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        return not str(record.msg).startswith("Unable to deserialize message")
+
+
+logging.getLogger("pygls.protocol.json_rpc").addFilter(_Told())
 
 
 class Protocol(LanguageServerProtocol):
@@ -48,6 +59,10 @@ class Protocol(LanguageServerProtocol):
             self._refuse(None, -32600, 'A message is an object with "jsonrpc": "2.0".')
             return
         identifier = message.get("id", _NOTHING)
+        known = identifier is _NOTHING or identifier is None or isinstance(identifier, str | int)
+        if not known or isinstance(identifier, bool):
+            self._refuse(None, -32600, "An id is a text or a whole number.")
+            return
         asks = "method" in message and identifier is not _NOTHING
         if asks and self._shutdown:
             self._refuse(identifier, -32600, "The server has been shut down.")
@@ -86,6 +101,11 @@ class Protocol(LanguageServerProtocol):
         future: Future[Any] = asks(*(args or ()))
         self._request_futures[msg_id] = future
         future.add_done_callback(lambda done: self._server.from_outside(lambda: callback(done)))
+
+    def _handle_cancel_notification(self, msg_id: Any) -> None:
+        """A request is given up; what is no id belongs to none."""
+        if isinstance(msg_id, str | int):
+            super()._handle_cancel_notification(msg_id)
 
     def _send_handler_result(self, future: Future[Any], *, msg_id: str | int) -> None:
         """An answer; a request that was refused for a reason is no fault, and leaves no trace in the log."""
