@@ -66,10 +66,11 @@ campaign-agreement: $(STAMP)
 		--share $(or $(SHARE),0.05) --jobs $(JOBS)
 
 # Mutated texts through everything that reads them, N of them from SEED on.  What breaks something is made smaller and
-# kept in fuzz-kept/; GUIDED=1 lets atheris steer, where it is installed.
+# kept in fuzz-kept/; GUIDED=1 lets atheris steer, where it is installed.  PROTOCOL=200 makes it N conversations of 200
+# messages with the language server, EXPRESSIONS=1 N expressions for each claim about them.
 campaign-fuzz: $(STAMP)
 	$(BIN)/python tests/fuzz/campaign.py --count $(or $(N),1000000) --seed $(or $(SEED),1000) --jobs $(JOBS) \
-		$(if $(GUIDED),--guided)
+		$(if $(GUIDED),--guided) $(if $(PROTOCOL),--protocol $(PROTOCOL)) $(if $(EXPRESSIONS),--expressions)
 
 # Processes killed with SIGKILL, N of them, on stores from SEED on; losses of power beside them.  A fault is
 # printed with the command that plays its round again.

@@ -3,7 +3,8 @@
 ``python tests/fuzz/campaign.py --count 1000000 --jobs 2``; a text that breaks something is made smaller, written to
 ``--kept`` and named, and the campaign goes on.  A seed gives the same text every time.  With ``--guided`` atheris,
 where it is installed (PyPI), steers the mutations by the code that they reach.  With ``--protocol N`` the seeds are
-conversations with the language server instead, of N messages each.
+conversations with the language server instead, of N messages each; with ``--expressions`` they are expressions,
+which we and the runtime have to read alike.
 """
 
 from __future__ import annotations
@@ -131,7 +132,12 @@ def main() -> int:
     reader.add_argument("--kept", type=Path, default=Path("fuzz-kept"), help="where texts that break something go")
     reader.add_argument("--guided", action="store_true")
     reader.add_argument("--protocol", type=int, metavar="N", help="talk to the language server, N messages a session")
+    reader.add_argument("--expressions", action="store_true", help="hold our expressions to the runtime's instead")
     options = reader.parse_args()
+    if options.expressions:
+        from fuzz.expressions import hold
+
+        return 1 if hold(options.seed, options.count) else 0
     if options.protocol:
         from fuzz.protocol import sessions
 
