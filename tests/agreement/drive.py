@@ -19,7 +19,8 @@ from interlock.analyzer.model.nodes import SignalWait, Workflow, walk
 from interlock.engine.cells.state import TERMINAL
 from interlock.engine.definition import Stored
 from interlock.engine.errors import CallerError
-from interlock.engine.ports import EvaluationError, Failed, Json, Outcome, Position, RunStatus, Success, Task
+from interlock.engine.ports import EvaluationError, Failed, Json, Outcome, Success, Task
+from interlock.engine.shown import Position, RunStatus
 from interlock.engine.simulate.world import World
 
 PREVENTED = {

@@ -10,7 +10,7 @@ from contextlib import closing
 from typing import Any
 
 from interlock.engine.kernel import SqliteKernel
-from interlock.engine.ports import Event
+from interlock.engine.shown import Event
 
 TERMINAL = frozenset({"completed", "failed", "cancelled", "superseded"})
 PROTECTED = re.compile(r"(pub|par/c/h|items/[23]/p)/act")

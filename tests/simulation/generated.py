@@ -17,8 +17,9 @@ from agreement.write import Style, write
 from interlock.analyzer.model.nodes import Section, Step, walk
 from interlock.analyzer.source.text import SourceText
 from interlock.engine.definition import Stored
-from interlock.engine.ports import Json, RunStatus, Task
+from interlock.engine.ports import Json, Task
 from interlock.engine.project import Project
+from interlock.engine.shown import RunStatus
 from interlock.engine.simulate.simulation import Simulation
 
 

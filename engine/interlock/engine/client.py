@@ -27,14 +27,15 @@ from interlock.analyzer.source.text import SourceText
 from interlock.engine.blocks.registry import Registry
 from interlock.engine.errors import CallerError
 from interlock.engine.host import DEFAULT_STORE, SecretSource, open_store, services_of
-from interlock.engine.ports import (
+from interlock.engine.ports import Definition, Json
+from interlock.engine.project import Project, read_text_of
+from interlock.engine.secrets import StoreCipher
+from interlock.engine.shown import (
     AdmissionInfo,
-    Definition,
     Dispatched,
     ErrorInfo,
     Event,
     Export,
-    Json,
     LeaseInfo,
     Replayed,
     RunRow,
@@ -42,8 +43,6 @@ from interlock.engine.ports import (
     SignalReceipt,
     Stats,
 )
-from interlock.engine.project import Project, read_text_of
-from interlock.engine.secrets import StoreCipher
 from interlock.engine.worker import LogLine, Worker
 
 Given = ParamSpec("Given")

@@ -27,7 +27,6 @@ from interlock.engine.ports import (
     Batch,
     Claiming,
     Definition,
-    Dispatched,
     EvaluationError,
     Failed,
     Json,
@@ -35,10 +34,10 @@ from interlock.engine.ports import (
     Services,
     Settled,
     Settlement,
-    SignalReceipt,
     Success,
     Task,
 )
+from interlock.engine.shown import Dispatched, SignalReceipt
 from interlock.engine.store.cells import Rows, redact
 from interlock.engine.store.sqlite import SqliteStore
 from interlock.engine.transactions import Transaction

@@ -19,21 +19,10 @@ from interlock.engine.cells.state import Run, join
 from interlock.engine.cells.turn import Cell, StepFault, Turn
 from interlock.engine.definition import load_definition
 from interlock.engine.errors import CallerError
-from interlock.engine.ports import (
-    Cipher,
-    Definition,
-    Difference,
-    EvaluationError,
-    Event,
-    Export,
-    History,
-    JournalEntry,
-    Json,
-    Replayed,
-    Services,
-)
+from interlock.engine.ports import Cipher, Definition, EvaluationError, Json, Services
 from interlock.engine.release import release
 from interlock.engine.secrets import texts_in
+from interlock.engine.shown import Difference, Event, Export, History, JournalEntry, Replayed
 from interlock.engine.store.cells import redact
 from interlock.engine.values import NotJson, canonical
 

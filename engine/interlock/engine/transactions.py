@@ -15,8 +15,9 @@ from interlock.engine.cells.journal import Asked, Begun, Entry, Event
 from interlock.engine.cells.turn import Cell, NewRun, Peek, StepFault, Turn
 from interlock.engine.errors import CallerError
 from interlock.engine.events import note
-from interlock.engine.ports import Dispatched, EvaluationError, Json
+from interlock.engine.ports import EvaluationError, Json
 from interlock.engine.secrets import texts_in
+from interlock.engine.shown import Dispatched
 from interlock.engine.store.cells import StoredLine, StoredTickets
 from interlock.engine.store.graph import StoredGraph
 from interlock.engine.store.sqlite import of_the_store

@@ -25,10 +25,10 @@ from interlock.engine.cells.state import (
 )
 from interlock.engine.cells.turn import Cell
 from interlock.engine.errors import CallerError, Fault
-from interlock.engine.ports import (
+from interlock.engine.ports import Definition, Json, Services
+from interlock.engine.shown import (
     AdmissionInfo,
     BudgetUse,
-    Definition,
     ErrorInfo,
     Event,
     Export,
@@ -36,7 +36,6 @@ from interlock.engine.ports import (
     HolderInfo,
     HoldInfo,
     JournalEntry,
-    Json,
     LeaseInfo,
     Position,
     QueueInfo,
@@ -44,7 +43,6 @@ from interlock.engine.ports import (
     ReviewInfo,
     RunRow,
     RunStatus,
-    Services,
     Stats,
     StopInfo,
     TicketInfo,

@@ -16,7 +16,7 @@ import pytest
 from interlock.engine.blocks import Context, block
 from interlock.engine.blocks.guard import Guard
 from interlock.engine.client import TERMINAL, Engine
-from interlock.engine.ports import RunStatus
+from interlock.engine.shown import RunStatus
 from interlock.engine.worker import LogLine, Worker
 from interlock.engine.worker.presence import has_ended, new_name
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from interlock.engine.ports import Event
+from interlock.engine.shown import Event
 from interlock.server.cli.live import Lines
 
 INTERRUPT = b"\x03"

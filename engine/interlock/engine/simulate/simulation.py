@@ -18,7 +18,8 @@ from interlock.engine.cells.state import TERMINAL
 from interlock.engine.definition import Stored
 from interlock.engine.errors import CallerError
 from interlock.engine.kernel import SqliteKernel
-from interlock.engine.ports import Failed, Json, Outcome, RunStatus, Settlement, Success, Task
+from interlock.engine.ports import Failed, Json, Outcome, Settlement, Success, Task
+from interlock.engine.shown import RunStatus
 from interlock.engine.simulate.invariants import WHOLE_EVERY, Broken
 from interlock.engine.simulate.liveness import waits_for_nobody
 from interlock.engine.simulate.pool import NAMES, POOL, SIGNALS

@@ -16,8 +16,9 @@ from interlock.analyzer.source.text import SourceText
 from interlock.engine.definition import Stored, load_definition, make_definition
 from interlock.engine.evaluate import TemplateEvaluator
 from interlock.engine.kernel import SqliteKernel
-from interlock.engine.ports import Failed, Json, Outcome, RunStatus, Services, Success, Task
+from interlock.engine.ports import Failed, Json, Outcome, Services, Success, Task
 from interlock.engine.secrets import StoreCipher
+from interlock.engine.shown import RunStatus
 from interlock.engine.simulate.invariants import WHOLE_EVERY, Watch
 from interlock.engine.simulate.memory import MemoryStore
 from interlock.engine.simulate.stored import TapedStore

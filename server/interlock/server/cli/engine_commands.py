@@ -20,7 +20,7 @@ from interlock.engine.blocks.registry import Registry
 from interlock.engine.client import Engine
 from interlock.engine.errors import CallerError
 from interlock.engine.host import DEFAULT_STORE
-from interlock.engine.ports import SignalReceipt
+from interlock.engine.shown import SignalReceipt
 from interlock.engine.values import NotJson, as_text, load
 from interlock.server.cli.main import UsageError
 

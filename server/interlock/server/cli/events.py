@@ -6,7 +6,7 @@ import argparse
 import time
 from datetime import datetime
 
-from interlock.engine.ports import Event
+from interlock.engine.shown import Event
 from interlock.server.cli import engine_commands as common
 
 _MOMENTS = ("until", "at")

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from interlock.engine.client import RunResult
 from interlock.engine.host import DEFAULT_STORE
-from interlock.engine.ports import Position, RunStatus
+from interlock.engine.shown import Position, RunStatus
 
 DECISIONS = ("committed", "not-committed", "abandon")
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from interlock.analyzer.report.plain import plain
 from interlock.engine.host import DEFAULT_STORE
-from interlock.engine.ports import Event, RunStatus
+from interlock.engine.shown import Event, RunStatus
 from interlock.engine.worker import LogLine
 from interlock.server.cli import engine_commands as common
 from interlock.server.cli.hints import hints

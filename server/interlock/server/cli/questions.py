@@ -9,7 +9,7 @@ from typing import Any
 from interlock.engine.client import Engine
 from interlock.engine.errors import CallerError
 from interlock.engine.host import DEFAULT_STORE
-from interlock.engine.ports import Position, ReviewInfo, RunStatus
+from interlock.engine.shown import Position, ReviewInfo, RunStatus
 from interlock.engine.values import NotJson, load
 from interlock.server.cli.hints import hints
 from interlock.server.cli.live import View

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator
 
 from interlock.engine.client import replay_export
-from interlock.engine.ports import Replayed
+from interlock.engine.shown import Replayed
 from interlock.server.cli import engine_commands as common
 
 

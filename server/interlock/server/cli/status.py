@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from interlock.engine.client import Engine
 from interlock.engine.host import DEFAULT_STORE
-from interlock.engine.ports import Position, RunStatus
+from interlock.engine.shown import Position, RunStatus
 from interlock.server.cli import engine_commands as common
 from interlock.server.cli.hints import answers, in_store, settling
 
