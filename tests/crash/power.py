@@ -17,7 +17,7 @@ from typing import Any
 
 import msgspec
 
-from crash.invariants import Broken, Watch
+from crash.invariants import Watch
 from crash.lossy import Disk, LossyVfs, Record, stores_over
 from crash.pool import NAMES, POOL, SIGNALS, WEIGHTS
 from interlock.analyzer.source.text import SourceText
@@ -28,6 +28,7 @@ from interlock.engine.kernel import SqliteKernel
 from interlock.engine.ports import Failed, Outcome, Services, Success, Task
 from interlock.engine.project import Project
 from interlock.engine.secrets import StoreCipher
+from interlock.engine.simulate.rows import Broken
 from interlock.engine.store.sqlite import SqliteStore
 
 REFUSALS = frozenset({"run-ended", "not-retryable", "not-in-review", "store-full"})

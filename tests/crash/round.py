@@ -27,7 +27,7 @@ from typing import Any, Literal
 import msgspec
 
 from crash import checks
-from crash.invariants import Broken, Watch
+from crash.invariants import Watch
 from crash.points import BY_CALLERS, BY_WORKERS, STATEMENTS, Plan
 from crash.program import PASSING, Settings, read_notes
 from interlock.engine.blocks.registry import Registry
@@ -35,6 +35,7 @@ from interlock.engine.errors import CallerError
 from interlock.engine.host import services_of
 from interlock.engine.kernel import SqliteKernel
 from interlock.engine.secrets import StoreCipher
+from interlock.engine.simulate.rows import Broken
 from interlock.engine.store.queries import migrations
 from interlock.engine.store.sqlite import SqliteStore
 

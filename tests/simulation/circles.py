@@ -16,7 +16,7 @@ from typing import Any
 from interlock.engine.cells.state import join
 from interlock.engine.definition import Stored
 from interlock.engine.ports import Failed, Json, Outcome, Success, Task
-from interlock.engine.simulate.invariants import Broken
+from interlock.engine.simulate.rows import Broken
 from interlock.engine.simulate.simulation import Simulation
 from interlock.engine.simulate.world import define
 

@@ -14,7 +14,7 @@ from typing import Literal
 
 import msgspec
 
-from interlock.engine.simulate.invariants import Broken
+from interlock.engine.simulate.rows import Broken
 from interlock.engine.simulate.stage import HARMLESS, Stage
 
 Play = Callable[[Stage], None]

@@ -10,8 +10,8 @@ import pytest
 
 from interlock.engine.cells import admission, keys
 from interlock.engine.cells.messages import Acquire, Join
-from interlock.engine.simulate.invariants import Broken
 from interlock.engine.simulate.leases import Leases
+from interlock.engine.simulate.rows import Broken
 from interlock.engine.simulate.simulation import Simulation
 from interlock.engine.store import cells
 

@@ -22,8 +22,8 @@ from interlock.engine.cells.messages import (
     ToQueue,
     Withdraw,
 )
-from interlock.engine.simulate.invariants import Broken
 from interlock.engine.simulate.reference import Reference, answer
+from interlock.engine.simulate.rows import Broken
 
 ACCOUNT = "default"
 RUNS = tuple(f"r{number}" for number in range(9))

@@ -20,9 +20,10 @@ from interlock.engine.errors import CallerError
 from interlock.engine.kernel import SqliteKernel
 from interlock.engine.ports import Failed, Json, Outcome, Settlement, Success, Task
 from interlock.engine.shown import RunStatus
-from interlock.engine.simulate.invariants import WHOLE_EVERY, Broken
+from interlock.engine.simulate.invariants import WHOLE_EVERY
 from interlock.engine.simulate.liveness import waits_for_nobody
 from interlock.engine.simulate.pool import NAMES, POOL, SIGNALS
+from interlock.engine.simulate.rows import Broken
 from interlock.engine.simulate.world import Crashed, World, define
 
 EXPECTED = frozenset({"run-ended", "not-retryable", "not-in-review", "budget-exceeded"})

@@ -18,7 +18,7 @@ from interlock.engine.cells.state import TERMINAL
 from interlock.engine.errors import CallerError
 from interlock.engine.kernel import SqliteKernel
 from interlock.engine.ports import Json, Outcome, Settlement, Success, Task
-from interlock.engine.simulate.invariants import Broken
+from interlock.engine.simulate.rows import Broken
 from interlock.engine.simulate.world import SimIds, World
 
 Answer = Callable[[Task], Outcome | None]

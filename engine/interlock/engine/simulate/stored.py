@@ -12,6 +12,16 @@ _MOTION = ("tasks", "timers", "waits", "deps", "tickets", "holders", "waiting")
 _COUNTS = "SELECT " + ", ".join(f"(SELECT count(*) FROM {table} WHERE run = ?1)" for table in _MOTION)
 
 
+def motion(store: SqliteStore, run: str) -> dict[str, int]:
+    """How many rows of each kind something of the run is in motion by."""
+    return dict(zip(_MOTION, store.query(_COUNTS, run)[0], strict=True))
+
+
+def held_keys(store: SqliteStore, run: str) -> set[str]:
+    """The keys that the run holds."""
+    return {key for (key,) in store.query("SELECT key FROM holders WHERE run = ?", run)}
+
+
 class TapedStore(SqliteStore):
     """A `SqliteStore` whose transactions are heard."""
 
@@ -54,11 +64,10 @@ class TapedStore(SqliteStore):
         return [run for (run,) in self.query("SELECT id FROM runs ORDER BY num")]
 
     def motion(self, run: str) -> dict[str, int]:
-        """How many rows of each kind something of the run is in motion by."""
-        return dict(zip(_MOTION, self.query(_COUNTS, run)[0], strict=True))
+        return motion(self, run)
 
     def held_keys(self, run: str) -> set[str]:
-        return {key for (key,) in self.query("SELECT key FROM holders WHERE run = ?", run)}
+        return held_keys(self, run)
 
     def count_events(self, run: str, kind: str) -> int:
         found: int = self.query("SELECT count(*) FROM events WHERE run = ? AND kind = ?", run, kind)[0][0]
