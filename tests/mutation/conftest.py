@@ -1,8 +1,0 @@
-"""Lets the tests import the campaign, as the package ``mutation``."""
-
-from __future__ import annotations
-
-import sys
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).parent.parent))

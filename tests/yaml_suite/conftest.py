@@ -1,8 +1,0 @@
-"""Lets the tests import the suite, as the package ``yaml_suite``."""
-
-from __future__ import annotations
-
-import sys
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).parent.parent))
