@@ -42,7 +42,7 @@ def _family(name: str, table: str) -> tuple[Callable[..., None], ...]:
     if find_spec(f"interlock.analyzer.rules.{name}") is None:
         return ()
     module = import_module(f"interlock.analyzer.rules.{name}")
-    rules: tuple[Callable[..., None], ...] = getattr(module, table)
+    rules: tuple[Callable[..., None], ...] = getattr(module, table, ())
     return rules
 
 
@@ -54,7 +54,7 @@ def unit_rules() -> tuple[UnitRule, ...]:
 @cache
 def whole_rules() -> tuple[UnitRule, ...]:
     """Those of the unit rules that look at a workflow as a whole."""
-    return tuple(rule for name in ("names", "places", "budgets") for rule in _family(name, "WHOLE_RULES"))
+    return tuple(rule for name in UNIT_FAMILIES for rule in _family(name, "WHOLE_RULES"))
 
 
 @cache
