@@ -62,6 +62,11 @@ class Diagnostic(msgspec.Struct, frozen=True):
     fix: PlacedFix | None = None
 
     @property
+    def reported_fix(self) -> PlacedFix | None:
+        """The fix as reports for programs show it: only of rules that the catalogue calls fixable."""
+        return self.fix if RULES[self.code].fixable else None
+
+    @property
     def order(self) -> tuple[str, int, str, int, str]:
         return (self.file, self.offset, self.code, self.end_offset, self.message)
 

@@ -8,7 +8,6 @@ from typing import Any
 import msgspec
 
 from interlock.analyzer.diagnostics import Diagnostic, PlacedFix
-from interlock.analyzer.rules.catalog import RULES
 
 
 def as_json(one: Diagnostic) -> dict[str, object]:
@@ -25,7 +24,7 @@ def as_json(one: Diagnostic) -> dict[str, object]:
         "end_line": one.end_line,
         "end_column": one.end_column,
         "related": [{"message": r.message, "file": r.file, "line": r.line, "column": r.column} for r in one.related],
-        "fix": _fix(one.fix) if one.fix is not None and RULES[one.code].fixable else None,
+        "fix": None if one.reported_fix is None else _fix(one.reported_fix),
     }
 
 

@@ -59,15 +59,16 @@ def _result(one: Diagnostic, index: dict[str, int]) -> dict[str, Any]:
             {"id": number, "message": {"text": other.message}, "physicalLocation": _place(other.file, other)}
             for number, other in enumerate(one.related)
         ]
-    if one.fix is not None and RULES[one.code].fixable:
+    fix = one.reported_fix
+    if fix is not None:
         changes: dict[str, list[dict[str, Any]]] = {}
-        for edit in one.fix.edits:
+        for edit in fix.edits:
             changes.setdefault(edit.file, []).append(
                 {"deletedRegion": _region(edit), "insertedContent": {"text": edit.text}}
             )
         result["fixes"] = [
             {
-                "description": {"text": one.fix.title},
+                "description": {"text": fix.title},
                 "artifactChanges": [
                     {"artifactLocation": {"uri": _uri(file)}, "replacements": replacements}
                     for file, replacements in changes.items()
