@@ -9,7 +9,6 @@ import sys
 from collections.abc import Sequence
 
 from interlock.analyzer.diagnostics import Diagnostic
-from interlock.analyzer.report.plain import plain
 from interlock.server.cli.checking import Asked, Result, check, choice_of, read_stdin
 from interlock.server.cli.main import UsageError
 
@@ -77,6 +76,8 @@ def _asked(options: argparse.Namespace) -> Asked:
 
 
 def _say(text: str) -> None:
+    from interlock.analyzer.report.plain import plain
+
     print(f"interlock check: {plain(text)}", file=sys.stderr)
 
 

@@ -12,8 +12,6 @@ import sys
 from importlib import import_module
 from typing import NoReturn, TextIO
 
-from interlock.analyzer.report.plain import plain
-
 #: Command, module, one line of help.
 COMMANDS: tuple[tuple[str, str, str], ...] = (
     ("check", "check", "find what is wrong in workflow files"),
@@ -56,9 +54,16 @@ def _formatter(prog: str) -> argparse.HelpFormatter:
     return argparse.HelpFormatter(prog, width=max(width, 40) - 2)
 
 
+def _plain(text: str) -> str:
+    """Text for a terminal; what makes it so is needed only where something is wrong."""
+    from interlock.analyzer.report.plain import plain
+
+    return plain(text)
+
+
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        self.exit(2, f"{self.prog}: {plain(message)}\n")
+        self.exit(2, f"{self.prog}: {_plain(message)}\n")
 
 
 def _usage() -> str:
@@ -94,7 +99,7 @@ def _unknown(word: str, known: list[str]) -> int:
 
     near = nearest(word, known)
     hint = f'; did you mean "{near}"?' if near else "; interlock --help lists the commands"
-    print(f'interlock: there is no command "{plain(word)}"{hint}', file=sys.stderr)
+    print(f'interlock: there is no command "{_plain(word)}"{hint}', file=sys.stderr)
     return 2
 
 
@@ -110,7 +115,7 @@ def _run(name: str, module_name: str, text: str, words: list[str]) -> int:
         sys.stdout.flush()
         return code
     except UsageError as error:
-        print(f"interlock {name}: {plain(str(error))}", file=sys.stderr)
+        print(f"interlock {name}: {_plain(str(error))}", file=sys.stderr)
         return 2
     except BrokenPipeError:
         # The reader went away: nothing more can be said, and that is no failure of ours.
@@ -119,7 +124,7 @@ def _run(name: str, module_name: str, text: str, words: list[str]) -> int:
     except OSError as error:
         _silence()
         where = f'"{error.filename}": ' if error.filename is not None else ""
-        print(f"interlock {name}: {plain(where)}{(error.strerror or 'input/output error').lower()}", file=sys.stderr)
+        print(f"interlock {name}: {_plain(where)}{(error.strerror or 'input/output error').lower()}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print(f"interlock {name}: interrupted", file=sys.stderr)
