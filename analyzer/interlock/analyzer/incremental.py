@@ -31,7 +31,7 @@ from interlock.analyzer.graph.slice import (
     slice_of,
 )
 from interlock.analyzer.language.blocks import BUILT_IN, BlockSpec
-from interlock.analyzer.model.nodes import RunWorkflow, StartWorkflows, Step, Workflow, walk
+from interlock.analyzer.model.nodes import RunWorkflow, StartWorkflows, Step, Workflow, walk, with_inner
 from interlock.analyzer.model.values import Setting
 from interlock.analyzer.rules.registry import UnitRule, step_rules, whole_rules, workspace_rules
 from interlock.analyzer.source.text import Piece
@@ -61,8 +61,8 @@ class _Known(msgspec.Struct, eq=False):
 class _Edit(msgspec.Struct, frozen=True, eq=False):
     """The steps at the top that went and came, and what is known of them.
 
-    ``seen``: others, or the workflow as a whole, can tell the difference.  ``names`` are those whose meaning
-    may have changed, for others and inside of steps.
+    ``seen``: others, or the workflow as a whole, can tell the difference.  Of the names of ``outer``
+    and ``inner`` the meaning may have changed, for others and inside of steps.
     """
 
     old: dict[Step, Mentions]
@@ -222,9 +222,10 @@ def _calls_changed(before: Workflow, after: Workflow) -> bool:
         return True
     changed = changed_steps(before.steps, after.steps)
     return any(
-        isinstance(step.kind, RunWorkflow | StartWorkflows)
+        isinstance(one.kind, RunWorkflow | StartWorkflows)
         for steps in changed
-        for step in walk(msgspec.structs.replace(after.steps, steps=steps))
+        for step in steps
+        for one in with_inner(step)
     )
 
 
@@ -295,7 +296,7 @@ class _Again:
             self.last.shells.pop(step, None)
             self.unit.forget(expressions_of(step))
             for least in self.last.least.values():
-                for one in (step, *(inner for _, steps in step.inner() for inner in walk(steps))):
+                for one in with_inner(step):
                     least.pop(one, None)
         return known, edit
 

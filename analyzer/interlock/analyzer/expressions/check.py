@@ -67,6 +67,9 @@ from interlock.analyzer.expressions.types import (
 )
 from interlock.analyzer.language.nearest import nearest
 
+MOST_LISTED = 8
+"""How many names a message lists at the most."""
+
 
 class Scope(Protocol):
     """The names that stand where the expression stands."""
@@ -498,7 +501,7 @@ def _element(owner: Type, index: Type, literal: Literal | None) -> Type | None:
     return None
 
 
-def _listed(names: Iterable[str], most: int = 8) -> str:
+def _listed(names: Iterable[str], most: int = MOST_LISTED) -> str:
     shown = list(dict.fromkeys(names))
     text = ", ".join(shown[:most])
     return f"{text}, …" if len(shown) > most else text

@@ -19,6 +19,7 @@ from interlock.analyzer.model.nodes import (
     RunWorkflow,
     SignalWait,
     Step,
+    with_inner,
 )
 from interlock.analyzer.model.values import Expression, Template, expressions
 
@@ -49,7 +50,7 @@ class LoopExits:
         self.loop = loop
         self.exits: tuple[Exit, ...] = tuple(self._exits())
         self._busy: set[Step] = set()
-        self._inner_steps = {step for number in loop.members for step in _with_inner(flow.steps[number])}
+        self._inner_steps = {step for number in loop.members for step in with_inner(flow.steps[number])}
 
     # -- ways out ---------------------------------------------------------------------------
 
@@ -177,11 +178,3 @@ def _condition(step: Step) -> tuple[Expression, ...]:
     if step.when is None or isinstance(step.when.value, bool):
         return ()
     return step.when.value.expressions
-
-
-def _with_inner(step: Step) -> list[Step]:
-    found = [step]
-    for _, steps in step.inner():
-        for inner in steps.steps:
-            found.extend(_with_inner(inner))
-    return found

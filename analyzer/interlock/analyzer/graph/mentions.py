@@ -25,6 +25,7 @@ from interlock.analyzer.model.nodes import (
     Step,
     Workflow,
     walk,
+    with_inner,
 )
 from interlock.analyzer.model.values import Template
 from interlock.analyzer.source.text import Piece, Span
@@ -78,7 +79,7 @@ def mentions(unit: Unit) -> dict[Step | None, Mentions]:
     for step in top.steps if top is not None else ():
         found[step] = notes = _Notes()
         notes.step(step)
-        for one in _with_inner(step):
+        for one in with_inner(step):
             notes.kind(one, flow.of(one)[0])
     for steps in (unit.workflow.on_cancel, unit.workflow.on_deadline):
         for step in walk(steps):
@@ -87,12 +88,6 @@ def mentions(unit: Unit) -> dict[Step | None, Mentions]:
         owner = _owner(unit, site)
         found[owner].site(unit, site)
     return {step: notes.made(step) for step, notes in found.items()}
-
-
-def _with_inner(step: Step) -> Iterator[Step]:
-    yield step
-    for _, steps in step.inner():
-        yield from walk(steps)
 
 
 def _owner(unit: Unit, site: Site) -> Step | None:

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 
+from interlock.analyzer.expressions.check import MOST_LISTED
 from interlock.analyzer.expressions.uses import Use, uses
 from interlock.analyzer.graph.mentions import WHOLE_STATE, Ties
 from interlock.analyzer.graph.scope import result_name
@@ -20,9 +21,6 @@ from interlock.analyzer.model.nodes import BlockCall, Delay, SignalWait, Step, S
 from interlock.analyzer.model.values import Expression, Literal, Setting, Template, expressions
 from interlock.analyzer.source.text import Span
 from interlock.analyzer.syntax.nodes import Scalar
-
-_MOST_LISTED = 8
-"""How many names a message lists at the most (``expressions.check``)."""
 
 
 def changed_steps(before: StepList, after: StepList) -> tuple[tuple[Step, ...], tuple[Step, ...]]:
@@ -75,7 +73,7 @@ def _first_named(steps: tuple[Step, ...]) -> set[Step]:
         if name is not None:
             found.setdefault(name, step)
             first.add(step)
-        if len(found) > _MOST_LISTED:
+        if len(found) > MOST_LISTED:
             break
     return first
 

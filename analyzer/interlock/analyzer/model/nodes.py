@@ -435,6 +435,13 @@ def walk(steps: StepList | None) -> Iterator[Step]:
             yield from walk(inner)
 
 
+def with_inner(step: Step) -> Iterator[Step]:
+    """A step and every step inside it, in the order of the text."""
+    yield step
+    for _, inner in step.inner():
+        yield from walk(inner)
+
+
 __all__ = [
     "BlockCall",
     "Branch",
@@ -460,4 +467,5 @@ __all__ = [
     "StepList",
     "Workflow",
     "walk",
+    "with_inner",
 ]
