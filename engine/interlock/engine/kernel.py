@@ -8,10 +8,11 @@ the verbs mean is decided in ``cells``; what is shown is put together in ``views
 from __future__ import annotations
 
 import re
+import sqlite3
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Literal
+from typing import Literal, TypeVar
 
 import msgspec
 
@@ -39,7 +40,7 @@ from interlock.engine.ports import (
 )
 from interlock.engine.shown import Dispatched, SignalReceipt
 from interlock.engine.store.cells import Rows, redact
-from interlock.engine.store.sqlite import SqliteStore
+from interlock.engine.store.sqlite import SqliteStore, of_the_store
 from interlock.engine.transactions import Transaction
 from interlock.engine.values import NotJson, json_value
 from interlock.engine.views import Views
@@ -47,6 +48,7 @@ from interlock.engine.views import Views
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder().decode
 _task_row = msgspec.json.Decoder(TaskRow).decode
+Answer = TypeVar("Answer")
 _SIGNAL = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,127}")
 MAX_CACHED = 4096
 MAX_MESSAGES = 500
@@ -142,22 +144,35 @@ class SqliteKernel(Views):
 
     # --- transactions ---
 
-    @contextmanager
-    def writing(self) -> Iterator[Transaction]:
-        """A transaction; if it fails, what it touched in memory is forgotten."""
+    def write(self, act: Callable[[Transaction], Answer]) -> Answer:
+        """What ``act`` does, as one durable transaction.
+
+        Where a row of it cannot be stored, all of it is undone and done once more with care, each decision
+        under a savepoint of its own: what cannot be stored then fails alone (see `Transaction`).
+        """
         with self._lock:
-            tx = Transaction(self)
-            self._fresh.clear()
             try:
-                with self.store.writing(self.services.trace):
-                    tx.begin()
-                    yield tx
-                    tx.finish()
-            except BaseException:
-                for run in tx.touched:
-                    self.cells.pop(run, None)
-                self.rows.forget()
-                raise
+                return self._write(act, careful=False)
+            except sqlite3.Error as error:
+                if of_the_store(error):
+                    raise
+            return self._write(act, careful=True)
+
+    def _write(self, act: Callable[[Transaction], Answer], *, careful: bool) -> Answer:
+        """One attempt of a transaction; if it fails, what it touched in memory is forgotten."""
+        tx = Transaction(self, careful=careful)
+        self._fresh.clear()
+        try:
+            with self.store.writing(self.services.trace):
+                tx.begin()
+                answer = act(tx)
+                tx.finish()
+                return answer
+        except BaseException:
+            for run in tx.touched:
+                self.cells.pop(run, None)
+            self.rows.forget()
+            raise
 
     @property
     def last_time(self) -> float:
@@ -203,8 +218,7 @@ class SqliteKernel(Views):
     ) -> Dispatched:
         """See `ports.Kernel.dispatch`."""
         self._check_durable(definition, idempotency_key)
-        with self.writing() as tx:
-            return self._dispatch(tx, definition, inputs, account, idempotency_key)
+        return self.write(lambda tx: self._dispatch(tx, definition, inputs, account, idempotency_key))
 
     def dispatch_many(
         self, requests: Sequence[tuple[Definition, Mapping[str, Json]]], *, account: str = "default"
@@ -212,8 +226,9 @@ class SqliteKernel(Views):
         """See `ports.Kernel.dispatch_many`."""
         for definition, _ in requests:
             self._check_durable(definition, None)
-        with self.writing() as tx:
-            return [self._dispatch(tx, definition, inputs, account, None) for definition, inputs in requests]
+        return self.write(
+            lambda tx: [self._dispatch(tx, definition, inputs, account, None) for definition, inputs in requests]
+        )
 
     def _check_durable(self, definition: Definition, key: str | None) -> None:
         if self.durable:
@@ -280,42 +295,52 @@ class SqliteKernel(Views):
             raise CallerError("bad-payload", str(error)) from error
         if len(_encode(payload)) > MAX_RESULT:
             raise CallerError("payload-too-large", "The payload has more than 1 MiB as JSON.")
-        refusal: CallerError | None = None
-        kinds: set[str] = set()
-        with self.writing() as tx:
-            cell = self._found(run)
-            if signal_id is not None and self.store.one("signal_known", run, signal_id) is not None:
-                return SignalReceipt(run, signal_id, True)
-            chosen = signal_id if signal_id is not None else self.services.ids.token()
-            if cell.run.status in TERMINAL:
-                refusal = CallerError("run-ended", f'The run "{run}" is {cell.run.status}.')
-            else:
-                try:
-                    kinds = tx.event(run, m.SignalSent(chosen, name, payload))
-                except OverBudget as error:
-                    refusal = CallerError("budget-exceeded", error.fault.message)
-            if refusal is not None:
-                tx.note(run, "signal.refused", {"name": name, "id": chosen, "code": refusal.code})
-        if refusal is not None:
-            raise refusal
-        return SignalReceipt(run, chosen, consumed="signal.consumed" in kinds)
+        receipt = self.write(lambda tx: self._signal(tx, run, name, payload, signal_id))
+        if isinstance(receipt, CallerError):
+            raise receipt
+        return receipt
+
+    def _signal(
+        self, tx: Transaction, run: str, name: str, payload: Json, signal_id: str | None
+    ) -> SignalReceipt | CallerError:
+        """The receipt, or a refusal that is logged."""
+        cell = self._found(run)
+        if signal_id is not None and self.store.one("signal_known", run, signal_id) is not None:
+            return SignalReceipt(run, signal_id, True)
+        chosen = signal_id if signal_id is not None else self.services.ids.token()
+        if cell.run.status in TERMINAL:
+            refusal = CallerError("run-ended", f'The run "{run}" is {cell.run.status}.')
+        else:
+            try:
+                kinds = tx.event(run, m.SignalSent(chosen, name, payload))
+                return SignalReceipt(run, chosen, consumed="signal.consumed" in kinds)
+            except OverBudget as error:
+                refusal = CallerError("budget-exceeded", error.fault.message)
+        tx.note(run, "signal.refused", {"name": name, "id": chosen, "code": refusal.code})
+        return refusal
 
     def cancel(self, run: str, *, reason: str = "") -> None:
         """See `ports.Kernel.cancel`."""
-        with self.writing() as tx:
+
+        def act(tx: Transaction) -> None:
             cell = self._found(run)
             if cell.run.status in TERMINAL:
                 raise CallerError("run-ended", f'The run "{run}" is {cell.run.status}.')
             tx.event(run, m.StopAsked(run, "cancel", reason))
 
+        self.write(act)
+
     def retry(self, run: str) -> None:
         """See `ports.Kernel.retry`."""
-        with self.writing() as tx:
+
+        def act(tx: Transaction) -> None:
             self._found(run)
             try:
                 tx.event(run, m.Retried())
             except EvaluationError as error:
                 raise CallerError("not-retryable", f"A key cannot be rendered: {error.message}") from error
+
+        self.write(act)
 
     def review(
         self,
@@ -333,7 +358,8 @@ class SqliteKernel(Views):
             result = json_value(result, "the result")
         except NotJson as error:
             raise CallerError("bad-payload", str(error)) from error
-        with self.writing() as tx:
+
+        def act(tx: Transaction) -> None:
             cell = self._found(run)
             held = [each[0] for each in reviews(cell)]
             if not held:
@@ -344,17 +370,17 @@ class SqliteKernel(Views):
             chosen = path if path is not None else held[0]
             tx.event(run, m.ReviewSettled(chosen, decision, result, by))
 
+        self.write(act)
+
     # --- workers ---
 
     def register(self, worker: str) -> None:
         """See `ports.Kernel.register`."""
-        with self.writing():
-            self.store.run("know_worker", worker)
+        self.write(lambda tx: self.store.run("know_worker", worker))
 
     def unregister(self, worker: str) -> None:
         """See `ports.Kernel.unregister`."""
-        with self.writing() as tx:
-            self._lose(tx, worker, killed=False)
+        self.write(lambda tx: self._lose(tx, worker, killed=False))
 
     def workers(self) -> list[str]:
         """See `ports.Kernel.workers`."""
@@ -363,20 +389,17 @@ class SqliteKernel(Views):
 
     def lose(self, worker: str) -> None:
         """See `ports.Kernel.lose`."""
-        with self.writing() as tx:
-            self._lose(tx, worker, killed=True)
+        self.write(lambda tx: self._lose(tx, worker, killed=True))
 
     def heartbeat(self, worker: str) -> None:
         """See `ports.Kernel.heartbeat`."""
-        with self.writing():
-            self.store.run("beat", worker)
+        self.write(lambda tx: self.store.run("beat", worker))
 
     def claim(
         self, worker: str, limit: int, *, blocks: frozenset[str] | None = None, tree: str | None = None
     ) -> list[Task]:
         """See `ports.Kernel.claim`."""
-        with self.writing() as tx:
-            return self._claim(tx, Claiming(worker, limit, blocks, tree))
+        return self.write(lambda tx: self._claim(tx, Claiming(worker, limit, blocks, tree)))
 
     def _claim(self, tx: Transaction, ask: Claiming) -> list[Task]:
         if ask.limit <= 0:
@@ -427,12 +450,33 @@ class SqliteKernel(Views):
 
     def settle_many(self, settlements: Sequence[Settlement], claim: Claiming | None = None) -> Batch:
         """See `ports.Kernel.settle_many`."""
-        with self.writing() as tx:
+
+        def act(tx: Transaction) -> Batch:
             settled = tuple(self._settle(tx, each.task, each.outcome) for each in settlements)
             if claim is None:
                 return Batch(settled)
             tx.drain()
             return Batch(settled, tuple(self._claim(tx, claim)))
+
+        try:
+            return self.write(act)
+        except sqlite3.Error:
+            if len(settlements) < 2:
+                raise
+        # One of them cannot be stored even as a failure, a lease that cannot be given back for one: the
+        # others are not held up by it.
+        done = [self._settle_alone(each) for each in settlements]
+        failed = [each for each in done if isinstance(each, sqlite3.Error)]
+        if failed:
+            raise failed[0]
+        settled = tuple(each for each in done if isinstance(each, Settled))
+        return Batch(settled, tuple(self.write(lambda tx: self._claim(tx, claim))) if claim is not None else ())
+
+    def _settle_alone(self, each: Settlement) -> Settled | sqlite3.Error:
+        try:
+            return self.write(lambda tx: self._settle(tx, each.task, each.outcome))
+        except sqlite3.Error as error:
+            return error
 
     def _settle(self, tx: Transaction, task: Task, outcome: Outcome) -> Settled:
         outcome = self._clean(outcome, task.known_secrets)
@@ -466,14 +510,17 @@ class SqliteKernel(Views):
 
     def hand_back(self, task: Task, *, reason: str, delay: float = 0.0) -> None:
         """See `ports.Kernel.hand_back`."""
-        with self.writing() as tx:
+        shown = self.services.cipher.redact(reason, task.known_secrets)
+
+        def act(tx: Transaction) -> None:
             row = self.store.one("task_claim", task.id)
             if row is None or row[1] != task.claim:
                 return
             self.store.run("unclaim_task", tx.now + delay, task.id)
-            reason = self.services.cipher.redact(reason, task.known_secrets)
-            tx.add_event(task.run, "task.handed_back", task.path, task.visit, {"reason": reason})
+            tx.add_event(task.run, "task.handed_back", task.path, task.visit, {"reason": shown})
             tx.event(task.run, m.HandedBack(task.path, task.visit, task.kind))
+
+        self.write(act)
 
     def _lose(self, tx: Transaction, worker: str, *, killed: bool) -> None:
         for id, run, path, visit, kind in self.store.all("tasks_of_worker", worker):
@@ -493,17 +540,19 @@ class SqliteKernel(Views):
             waiting = self.store.one("inbox", 1) is not None or bool(self._lost_workers())
             if not waiting and (due is None or due > self.store_time(row[0])):
                 return due
-        with self.writing() as tx:
-            for run, kind, path, visit in self.store.all("due_timers", tx.now, 200):
-                self.store.run("drop_timer", run, kind, path)
-                tx.event(run, m.TimerFired(kind, path, visit))
-            for worker in self._lost_workers():
-                self._lose(tx, worker, killed=True)
-            tx.drain()
-            if self.store.one("inbox", 1) is not None:
-                return tx.now
-            row = self.store.one("next_timer")
-            return row[0] if row is not None else None
+        return self.write(self._do_what_is_due)
+
+    def _do_what_is_due(self, tx: Transaction) -> float | None:
+        for run, kind, path, visit in self.store.all("due_timers", tx.now, 200):
+            self.store.run("drop_timer", run, kind, path)
+            tx.event(run, m.TimerFired(kind, path, visit))
+        for worker in self._lost_workers():
+            self._lose(tx, worker, killed=True)
+        tx.drain()
+        if self.store.one("inbox", 1) is not None:
+            return tx.now
+        row = self.store.one("next_timer")
+        return row[0] if row is not None else None
 
     def _lost_workers(self) -> list[str]:
         """Workers whose beat has stood still on this observer's own clock."""
@@ -525,7 +574,8 @@ class SqliteKernel(Views):
 
     def prune(self, older_than: float, *, limit: int = 1000) -> int:
         """See `ports.Kernel.prune`."""
-        with self.writing():
+
+        def act(tx: Transaction) -> int:
             old = [run for (run,) in self.store.all("old_runs", older_than, limit)]
             for run in old:
                 self.cells.pop(run, None)
@@ -533,6 +583,8 @@ class SqliteKernel(Views):
                     self.store.run(f"drop_run_{part}", run)
                 self.store.run("drop_run", run)
             return len(old)
+
+        return self.write(act)
 
 
 _: Callable[[str, Services], ports.Kernel] = open_kernel

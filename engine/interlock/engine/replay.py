@@ -26,7 +26,16 @@ from interlock.engine.shown import Difference, Event, Export, History, JournalEn
 from interlock.engine.store.cells import redact
 from interlock.engine.values import NotJson, canonical
 
-OUTSIDE = frozenset({"step.started", "task.handed_back", "run.deduplicated", "signal.refused"})
+OUTSIDE = frozenset(
+    {
+        "step.started",
+        "task.handed_back",
+        "run.deduplicated",
+        "signal.refused",
+        "lease.queued",
+        "lease.blocked_by_review",
+    }
+)
 """What is logged beside the turns of a run: the core does not decide it."""
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from interlock.engine.cells import admission, deadlock, keys
+from interlock.engine.cells import admission, deadlock, keys, sections
 from interlock.engine.cells import messages as m
 from interlock.engine.cells import run as run_cell
 from interlock.engine.cells.journal import Asked, Begun, Entry, Event
@@ -40,9 +40,15 @@ class _Judgement(msgspec.Struct, frozen=True):
 
 
 class Transaction:
-    """What a verb works with between BEGIN and COMMIT."""
+    """What a verb works with between BEGIN and COMMIT.
 
-    def __init__(self, kernel: SqliteKernel) -> None:
+    Mostly everything can be stored, so nothing is done for the other case; a row that cannot be stored ends
+    the transaction.  A ``careful`` one writes each decision under a savepoint: a run whose rows cannot be
+    stored ends as ``internal``, as does one whose request a key or a queue cannot store, and the rest goes on.
+    """
+
+    def __init__(self, kernel: SqliteKernel, *, careful: bool = False) -> None:
+        self.careful = careful
         self.kernel = kernel
         self.store = kernel.store
         self.rows = kernel.rows
@@ -54,6 +60,8 @@ class Transaction:
         self._worked = 0
         self._spilling = False
         self._keys: dict[tuple[str, str], tuple[keys.Key, StoredTickets]] = {}
+        self._unsaved: dict[tuple[str, str], keys.Key] = {}
+        """Keys whose own row is to be written: once, however many messages the key takes."""
         self._behind: dict[tuple[str, str, str], int] = {}
         """Waits (account, run, path) for a run that has joined a queue only now, with their visits."""
 
@@ -78,6 +86,7 @@ class Transaction:
 
     def finish(self) -> None:
         self.drain()
+        self._save_keys()
         self.store.run("set_meta", self.now, self._claim)
 
     def next_claim(self) -> int:
@@ -86,9 +95,17 @@ class Transaction:
 
     # --- the log ---
 
-    def add_event(self, run: str, kind: str, path: str | None, visit: int | None, data: dict[str, Json] | None) -> None:
+    def add_event(
+        self,
+        run: str,
+        kind: str,
+        path: str | None,
+        visit: int | None,
+        data: dict[str, Json] | None,
+        known: tuple[str, ...] = (),
+    ) -> None:
         name, _, _, _ = note(kind, path, visit, data)
-        text = self.rows.shown(data, ()) if data else None
+        text = self.rows.shown(data, known) if data else None
         self.store.run("add_event", run, self.now, name, path, visit, text)
 
     def note(self, run: str, kind: str, data: dict[str, Json]) -> None:
@@ -139,15 +156,18 @@ class Transaction:
         except Exception as error:
             self.kernel.cells.pop(run, None)
             return self._broke(run, error)
-        try:
-            with self.store.together():
-                self._write(cell, turn, before, event, asked)
-        except sqlite3.Error as error:
-            if of_the_store(error):
-                raise
-            self.kernel.cells.pop(run, None)
-            self.rows.forget()
-            return self._broke(run, error)
+        if self.careful:
+            try:
+                with self.store.together():
+                    self._write(cell, turn, before, event, asked)
+            except sqlite3.Error as error:
+                if of_the_store(error):
+                    raise
+                self.kernel.cells.pop(run, None)
+                self.rows.forget()
+                return self._broke(run, error)
+        else:
+            self._write(cell, turn, before, event, asked)
         self._send(cell, turn)
         return {each[0] for each in turn.out.notes}
 
@@ -265,15 +285,35 @@ class Transaction:
             self._judge(_Judgement(account, run, ("wait", run, path), path, visit))
 
     def _deliver(self, message: m.Message) -> None:
-        if isinstance(message, m.ToKey):
-            self._to_key(message)
-        elif isinstance(message, m.ToQueue):
-            self._to_queue(message)
+        if isinstance(message, m.ToKey | m.ToQueue):
+            self._to_other(message)
+        elif isinstance(message, m.Queued | m.BlockedByReview):
+            self._log_wait(message)
         else:
             if isinstance(message, m.RunEnded):
                 # Not before its waiter knows: until then a wait for one of several has this one as its way out.
                 self.store.run("drop_dep", message.run, message.path, message.on, message.visit)
             self.event(message.run, message)
+
+    def _to_other(self, message: m.ToKey | m.ToQueue) -> None:
+        """To a key or a queue.  A request that these cannot store fails the run that made it; that a run
+        leaves must be stored, so there the transaction fails."""
+        take = self._to_key if isinstance(message, m.ToKey) else self._to_queue
+        if not (self.careful and isinstance(message, m.Acquire | m.Join)):
+            take(message)
+            return
+        before = self._queue.copy()
+        try:
+            with self.store.together():
+                take(message)
+        except sqlite3.Error as error:
+            if of_the_store(error):
+                raise
+            self._queue = before
+            if isinstance(message, m.Acquire):
+                self._keys.pop((message.account, message.key), None)
+                self._unsaved.pop((message.account, message.key), None)
+            self._broke(message.run, error)
 
     def _to_key(self, message: m.ToKey) -> None:
         # Nobody else can change a key in this transaction, so it is read once.
@@ -282,8 +322,13 @@ class Transaction:
         if known is None:
             known = self._keys[at] = (self.rows.key(*at), StoredTickets(self.store, *at))
         key, tickets = known
+        row = key.limit, key.next_ticket, key.next_fence
         out = keys.decide(key, message, self.now, tickets)
-        self.rows.save_key(key, out)
+        if row != (key.limit, key.next_ticket, key.next_fence):
+            self._unsaved[at] = key
+        self.rows.save_holds(key, out)
+        if self.careful:
+            self._save_keys()
         if out.queued:
             tickets.empty = False
         for posted in out.messages:
@@ -293,6 +338,18 @@ class Transaction:
             self._judge(_Judgement(message.account, ticket.run, thing, ticket.path, ticket.visit))
         for run in out.upgraded:
             self._judge_again(message.account, run)
+
+    def _save_keys(self) -> None:
+        for key in self._unsaved.values():
+            self.rows.save_key(key)
+        self._unsaved.clear()
+
+    def _log_wait(self, message: m.Queued | m.BlockedByReview) -> None:
+        """How a step waits for its key is logged; the run has nothing to decide about it."""
+        cell = self.kernel.cell(message.run)
+        if cell is not None:
+            for each in sections.waiting(cell, message):
+                self.add_event(message.run, *each, cell.known)
 
     def _judge_again(self, account: str, run: str) -> None:
         """A lease of the run lasts longer than before: an alternative of others may have gone."""
@@ -315,13 +372,16 @@ class Transaction:
 
     # --- deadlock ---
 
+    def _graph(self, account: str) -> StoredGraph:
+        return StoredGraph(self.store, account, self._save_keys)
+
     def _judge(self, each: _Judgement) -> None:
         """Fail the wait if it could never come true."""
         account, run, thing, path, visit = each.account, each.run, each.thing, each.path, each.visit
         if thing[0] == "slot":
             self._judge_parent(account, run)
             return
-        runs = deadlock.Judge(StoredGraph(self.store, account)).stuck(run, thing)
+        runs = deadlock.Judge(self._graph(account)).stuck(run, thing)
         if not runs:
             return
         if visit < 0:
@@ -339,7 +399,7 @@ class Transaction:
         head = self.rows.head(run)
         if head is None or head.parent is None:
             return
-        runs = deadlock.Judge(StoredGraph(self.store, account)).stuck(run, ("slot", run))
+        runs = deadlock.Judge(self._graph(account)).stuck(run, ("slot", run))
         if runs:
             parent, path, visit = head.parent
             text = deadlock.sentence(parent, "The slot of the child", runs)

@@ -80,10 +80,10 @@ def test_a_key_that_grants_one_too_many_is_caught(tmp_path: Path, monkeypatch: p
 def test_a_fence_that_repeats_is_caught(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     real = cells.Rows.save_key
 
-    def forgetful(self: cells.Rows, key: keys.Key, out: keys.KeyChanges) -> None:
+    def forgetful(self: cells.Rows, key: keys.Key) -> None:
         if not key.holders:
             key.next_fence = 1
-        real(self, key, out)
+        real(self, key)
 
     monkeypatch.setattr(cells.Rows, "save_key", forgetful)
     assert "went back" in caught(tmp_path)

@@ -449,6 +449,73 @@ def test_what_one_run_cannot_store_fails_that_run_and_not_the_rest_of_the_batch(
     assert w.kernel.stats().tasks == 0
 
 
+def refuse(w: World, when: str, name: str = "refuse") -> None:
+    """From now on the store refuses a row."""
+    w.kernel.store.query(f"CREATE TRIGGER {name} BEFORE {when} BEGIN SELECT RAISE(ABORT, 'no room for this'); END")
+
+
+LOCKED = """
+workflow: l
+inputs: {k: string}
+steps:
+  - {id: a, block: count, params: {}}
+  - {id: s, concurrency: {resource: "{inputs.k}", steps: [{id: b, block: work, params: {}}]}}
+"""
+
+
+@pytest.mark.parametrize("table", ["holders", "keys"])
+def test_a_lease_that_cannot_be_stored_fails_the_run_that_asks_for_it(world: Make, table: str) -> None:
+    w = world(LOCKED)
+    runs = [w.start("l", k=key) for key in ("one", "two", "three")]
+    tasks = w.kernel.claim("w", 3)
+    refuse(w, f"INSERT ON {table} WHEN NEW.key = 'two'")
+    w.kernel.settle_many([Settlement(task, Success({"n": 1})) for task in tasks])
+    states = [w.status(run) for run in runs]
+    assert [each.status for each in states] == ["running", "failed", "running"]
+    assert states[1].error is not None
+    assert (states[1].error.code, states[1].holds, states[1].tickets) == ("internal", (), ())
+    assert [(lease.key, [each.run for each in lease.holders]) for lease in w.kernel.leases()] == [
+        ("one", [runs[0]]),
+        ("three", [runs[2]]),
+    ]
+
+
+def test_a_ticket_that_cannot_be_stored_fails_the_run_that_asks_for_it(world: Make) -> None:
+    w = world(LOCKED)
+    runs = [w.start("l", k="same") for _ in range(3)]
+    tasks = w.kernel.claim("w", 3)
+    refuse(w, f"INSERT ON tickets WHEN NEW.run = '{runs[1]}'")
+    w.kernel.settle_many([Settlement(task, Success({"n": 1})) for task in tasks])
+    states = [w.status(run) for run in runs]
+    assert [each.status for each in states] == ["running", "failed", "waiting_for_resource"]
+    assert w.status(runs[2]).tickets[0].position == 1
+
+
+def test_a_place_in_the_queue_that_cannot_be_stored_fails_the_run(world: Make) -> None:
+    w = world("workflow: q\nconcurrency: {limit: 1}\nsteps: [{id: a, block: count, params: {}}]")
+    refuse(w, "INSERT ON waiting")
+    first, second = w.start("q"), w.start("q")
+    states = w.status(first), w.status(second)
+    assert [each.status for each in states] == ["running", "failed"]
+    assert states[1].error is not None
+    assert states[1].error.code == "internal"
+
+
+def test_a_lease_that_cannot_be_given_back_holds_up_no_other_run(world: Make) -> None:
+    w = world(LOCKED)
+    runs = [w.start("l", k=key) for key in ("one", "two", "three")]
+    w.kernel.settle_many([Settlement(task, Success({"n": 1})) for task in w.kernel.claim("w", 3)])
+    tasks = w.kernel.claim("w", 3)
+    refuse(w, "DELETE ON holders WHEN OLD.key = 'two'")
+    settlements = [Settlement(task, Success({})) for task in tasks]
+    with pytest.raises(sqlite3.Error, match="no room for this"):
+        w.kernel.settle_many(settlements)
+    assert [w.status(run).status for run in runs] == ["completed", "running", "completed"]
+    w.kernel.store.query("DROP TRIGGER refuse")
+    assert [each.accepted for each in w.kernel.settle_many(settlements).settled] == [False, True, False]
+    assert w.status(runs[1]).status == "completed"
+
+
 # --- pruning ---------------------------------------------------------------------------------------
 
 

@@ -77,10 +77,8 @@ def _dispatch(turn: Turn, event: m.ToRun | m.Outside, poison_after: int) -> None
             _relock_refused(turn, event)
         case m.NotGranted():
             sections.not_granted(turn, event)
-        case m.Queued():
-            sections.queued(turn, event)
-        case m.BlockedByReview():
-            sections.blocked(turn, event)
+        case m.Queued() | m.BlockedByReview():
+            pass  # logged as they come (`sections.waiting`): nothing is decided
         case m.Refenced():
             sections.refenced(turn, event)
             blocks.refenced(turn, event.key)

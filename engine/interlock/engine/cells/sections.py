@@ -17,8 +17,9 @@ from interlock.engine.cells.messages import (
     Withdraw,
 )
 from interlock.engine.cells.state import Frame, Held, Hold, Node, Review, inside, join, parent_of
-from interlock.engine.cells.turn import Cell, OverBudget, StepFault, Turn
+from interlock.engine.cells.turn import Cell, OverBudget, StepFault, Turn, node_at
 from interlock.engine.errors import CallerError, Fault
+from interlock.engine.events import Note, note
 from interlock.engine.ports import EvaluationError, Json
 
 
@@ -102,19 +103,17 @@ def _restart(turn: Turn, frame: Frame, node: Node) -> None:
     steps.open_frame(turn, path, path)
 
 
-def queued(turn: Turn, message: Queued) -> None:
-    found = turn.at(message.path, message.visit)
-    if found is None:
-        return
-    turn.note("lease.queued", message.path, message.visit, {"key": message.key, "ticket": message.ticket})
+def waiting(cell: Cell, message: Queued | BlockedByReview) -> list[Note]:
+    """What is logged of a step that waits for a key, as long as it does."""
+    path, visit = message.path, message.visit
+    if node_at(cell, path, visit) is None:
+        return []
+    if isinstance(message, BlockedByReview):
+        return [note("lease.blocked_by_review", path, visit, {"key": message.key, "holder": message.holder})]
+    logged = [note("lease.queued", path, visit, {"key": message.key, "ticket": message.ticket})]
     if message.review:
-        turn.note("lease.blocked_by_review", message.path, message.visit, {"key": message.key})
-
-
-def blocked(turn: Turn, message: BlockedByReview) -> None:
-    if turn.at(message.path, message.visit) is not None:
-        data = {"key": message.key, "holder": message.holder}
-        turn.note("lease.blocked_by_review", message.path, message.visit, data)
+        logged.append(note("lease.blocked_by_review", path, visit, {"key": message.key}))
+    return logged
 
 
 def not_granted(turn: Turn, message: NotGranted) -> None:

@@ -194,6 +194,17 @@ class Cell:
         ]
 
 
+def node_at(cell: Cell, path: str, visit: int) -> tuple[Frame, Node] | None:
+    """The live node of a step path with its frame, if it still stands at this visit."""
+    frame = cell.frames.get(parent_of(path))
+    if frame is None or frame.node is None:
+        return None
+    node = frame.node
+    if node.visit != visit or join(frame.prefix, node.step) != path:
+        return None
+    return frame, node
+
+
 class Turn:
     """The working place of one decision."""
 
@@ -272,13 +283,7 @@ class Turn:
 
     def at(self, path: str, visit: int) -> tuple[Frame, Node] | None:
         """The live node of a step path, if it still stands at this visit."""
-        frame = self.cell.frames.get(parent_of(path))
-        if frame is None or frame.node is None:
-            return None
-        node = frame.node
-        if node.visit != visit or join(frame.prefix, node.step) != path:
-            return None
-        return frame, node
+        return node_at(self.cell, path, visit)
 
     def step(self, frame: Frame, name: str) -> Step:
         return self.plan.step(frame.prefix, name)

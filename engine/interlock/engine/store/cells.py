@@ -247,9 +247,13 @@ class Rows:
                 key.holders[run].holds[path] = lifetime
         return key
 
-    def save_key(self, key: Key, out: KeyChanges) -> None:
+    def save_key(self, key: Key) -> None:
+        """The key's own row: its limit, the next ticket and the next fence."""
+        self.store.run("set_key", key.account, key.key, key.limit, key.next_ticket, key.next_fence)
+
+    def save_holds(self, key: Key, out: KeyChanges) -> None:
+        """Who holds the key and who waits for it, as a decision has changed it."""
         store, at = self.store, (key.account, key.key)
-        store.run("set_key", *at, key.limit, key.next_ticket, key.next_fence)
         for run, path in out.holds_dropped:
             store.run("drop_hold", *at, run, path)
         for run in out.dropped:

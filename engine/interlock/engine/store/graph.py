@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from interlock.engine.cells.deadlock import KeyLine, OpenWait, SlotLine
 from interlock.engine.cells.state import TERMINAL
 from interlock.engine.store.sqlite import SqliteStore
 
 
 class StoredGraph:
-    """A `Graph` over the store's rows in the current transaction."""
+    """A `Graph` over the store's rows in the current transaction; ``settle`` writes the rows of keys that are
+    behind."""
 
-    def __init__(self, store: SqliteStore, account: str) -> None:
+    def __init__(self, store: SqliteStore, account: str, settle: Callable[[], None]) -> None:
         self._store = store
         self._account = account
+        self._settle = settle
 
     def tickets(self, run: str) -> list[tuple[str, str]]:
         return [(key, path) for key, path, _, _ in self._store.all("tickets_of_run", run)]
@@ -37,6 +41,7 @@ class StoredGraph:
         return SlotLine(place[2], active, earlier)
 
     def key(self, key: str) -> KeyLine:
+        self._settle()
         row = self._store.one("key", self._account, key)
         limit = row[0] if row is not None and row[0] is not None else 1
         holders: dict[str, dict[str, str]] = {
