@@ -62,7 +62,8 @@ def worked(engine, workflow: str, inputs: list[dict[str, object]]) -> float:  # 
     async def main() -> float:
         worker = engine.worker(concurrency=AT_ONCE)
         working = asyncio.create_task(worker.run())
-        await asyncio.sleep(0.3)
+        while not engine.kernel.workers():
+            await asyncio.sleep(0.01)
         definition, left = engine.definition(workflow), list(reversed(inputs))
         ends = Ends(engine)
         begun = time.perf_counter()

@@ -19,7 +19,7 @@ from interlock.engine.blocks.http import new_client
 from interlock.engine.blocks.registry import Registry
 from interlock.engine.errors import CallerError
 from interlock.engine.host import SecretSource
-from interlock.engine.ports import Claiming, Kernel, Outcome, Settlement, Task
+from interlock.engine.ports import Batch, Claiming, Kernel, Outcome, Settlement, Task
 from interlock.engine.secrets import StoreCipher
 from interlock.engine.worker.attempt import Attempt, LogLine, NoSecret
 from interlock.engine.worker.presence import has_ended, new_name
@@ -136,13 +136,12 @@ class Worker:
         await self._ask(self._notice_the_dead)
         while not self._stopping:
             self._wake.clear()
-            moved = await self._turn(services)
+            moved, due = await self._turn(services)
             now = time.monotonic()
             if now - beaten >= BEAT_SECONDS:
                 beaten = now
                 await self._ask(self.kernel.heartbeat, self.name)
                 await self._ask(self._notice_the_dead)
-            due = await self._ask(self.kernel.tick)
             if moved or any(task.done() for task in self._attempts) or (due is not None and due <= self._now()):
                 continue
             await self._rest(due)
@@ -168,36 +167,42 @@ class Worker:
         with contextlib.suppress(asyncio.CancelledError):
             await waker
 
-    async def _turn(self, services: dict[str, Any]) -> bool:
-        """Settle what is done and claim what can begin; whether anything happened."""
+    async def _turn(self, services: dict[str, Any]) -> tuple[bool, float | None]:
+        """Settle what is done, claim what can begin, do what is due.
+
+        Whether anything was settled or begun, and when the next timer is due.
+        """
         settlements = self._finished()
-        free = self.concurrency - len(self._attempts)
-        if self._stopping or not (settlements or free):
-            free = 0
+        free = 0 if self._stopping else self.concurrency - len(self._attempts)
         tree = None if self.others else self.only_for
         claim = Claiming(self.name, free, self.registry.runnable, tree) if free else None
-        if not settlements and claim is None:
-            return False
-        if settlements:
-            batch = await self._ask(self.kernel.settle_many, settlements, claim)
-            self._count(settlements, [item.accepted for item in batch.settled])
-            tasks = list(batch.tasks)
-        else:
-            assert claim is not None
-            tasks = await self._claim(claim)
-        for task in tasks:
+        batch, due = await self._ask(self._move, settlements, claim)
+        self._count(settlements, [item.accepted for item in batch.settled])
+        for task in batch.tasks:
             await self._begin(task, services)
-        return bool(tasks or settlements)
+        if batch.tasks:
+            await asyncio.sleep(0)  # what takes no time is done now, and settled at once
+        return bool(batch.tasks or settlements), due
 
-    async def _claim(self, claim: Claiming) -> list[Task]:
-        def ask() -> list[Task]:
-            # Looking first keeps an idle worker from writing to the store at every look.
-            ready = self.kernel.next_ready(claim.tree)
-            if ready is None or ready > self._now() + 0.001:
-                return []
-            return self.kernel.claim(claim.worker, claim.limit, blocks=claim.blocks, tree=claim.tree)
+    def _move(self, settlements: list[Settlement], claim: Claiming | None) -> tuple[Batch, float | None]:
+        """One visit to the kernel, in its thread."""
+        if settlements:
+            batch = self.kernel.settle_many(settlements, claim)
+        else:
+            batch = Batch((), tuple(self._claimed(claim)) if claim is not None else ())
+        try:
+            return batch, self.kernel.tick()
+        except CallerError as error:
+            if error.code not in _PASSING or not (batch.settled or batch.tasks):
+                raise
+            return batch, 0.0  # what has been settled and claimed counts; what is due is looked for again at once
 
-        return await self._ask(ask)
+    def _claimed(self, claim: Claiming) -> list[Task]:
+        # Looking first keeps an idle worker from writing to the store at every look.
+        ready = self.kernel.next_ready(claim.tree)
+        if ready is None or ready > self._now() + 0.001:
+            return []
+        return self.kernel.claim(claim.worker, claim.limit, blocks=claim.blocks, tree=claim.tree)
 
     async def _begin(self, task: Task, services: dict[str, Any]) -> None:
         attempt = Attempt(task, self.registry, self.cipher, self.secrets, services, self.on_log)
