@@ -184,6 +184,9 @@ def test_a_write_whose_effect_is_unknown_is_settled_by_a_person(
     interlock.until("the review", lambda: interlock.status(run)["status"] == "held_for_review")
     assert f"interlock review {run}" in interlock("status", run).out
     assert "in review" in interlock("leases").out
+    approved = interlock("approve", run)
+    assert approved.out.startswith("Stored: ")
+    assert f"interlock review {run}" in approved.out
     interlock.write("ok", "")
     assert interlock("review", run, *decision, "--by", "ann").code == 0
     done = interlock.end(process)

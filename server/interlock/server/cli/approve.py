@@ -19,5 +19,5 @@ def run(options: common.Options) -> int:
     payload = common.json_argument(options.data, "--data")
     with common.engine_of(options) as engine:
         receipt = engine.approve(options.run_id, payload, signal_id=options.id)
-    print(common.answered(receipt, "Approved"))
+        print(common.answered(engine, receipt, "Approved", options.store))
     return 0

@@ -131,16 +131,18 @@ def speaking(run: Callable[[Options], int]) -> Callable[[Options], int]:
     return guarded
 
 
-def answered(receipt: SignalReceipt, word: str) -> str:
-    """What an answer has done, as one sentence."""
+def answered(engine: Engine, receipt: SignalReceipt, word: str, store: str) -> str:
+    """What an answer has done, as one sentence; where nothing took it, with what the run waits for instead."""
     if receipt.repeated:
         return "This answer had been given before; nothing happened."
     if receipt.consumed:
         return f"{word}: {receipt.run}."
-    return (
-        f"Stored: nothing in {receipt.run} waits for this answer now; a step that asks for it later takes it "
-        f"(interlock status {receipt.run} shows where the run is)."
-    )
+    from interlock.server.cli.hints import hints
+
+    status = engine.status(receipt.run)
+    said = f"Stored: nothing in {receipt.run} waits for this answer now; a step that asks for it later takes it "
+    said += f"(interlock status {receipt.run} shows where the run is)."
+    return "\n".join([said, *(hint for position in status.positions for hint in hints(status, position, store))])
 
 
 def refused(error: CallerError, *, as_json: bool = False) -> int:
