@@ -49,6 +49,7 @@ Given = ParamSpec("Given")
 Answer = TypeVar("Answer")
 
 TERMINAL = frozenset({"completed", "failed", "cancelled", "superseded"})
+PRUNED_AT_ONCE = 1000
 Decision = Literal["committed", "not-committed", "abandon"]
 
 
@@ -386,11 +387,12 @@ class Engine:
     def prune(self, older_than: float) -> int:
         """Remove runs that ended more than so many seconds ago; how many they were.
 
-        Keys, fences and idempotency keys outlive it.
+        Definitions that no run has go with them.  Keys, fences and idempotency keys outlive it.
         """
-        limit = time.time() - older_than
-        removed = 0
-        while gone := self.kernel.prune(limit):
+        before = time.time() - older_than
+        removed, gone = 0, PRUNED_AT_ONCE
+        while gone == PRUNED_AT_ONCE:
+            gone = self.kernel.prune(before, limit=PRUNED_AT_ONCE)
             removed += gone
         return removed
 

@@ -582,6 +582,9 @@ class SqliteKernel(Views):
                 for part in ("frames", "vals", "comps", "signals", "events", "journal"):
                     self.store.run(f"drop_run_{part}", run)
                 self.store.run("drop_run", run)
+            if len(old) < limit:
+                self.store.run("drop_closures")
+                self.store.run("drop_definitions")
             return len(old)
 
         return self.write(act)

@@ -455,7 +455,8 @@ class Kernel(Protocol):
         ...
 
     def prune(self, older_than: float, *, limit: int = 1000) -> int:
-        """Remove terminal runs that ended before this time; keeps keys, fences and dispatch keys."""
+        """Remove terminal runs that ended before this time, ``limit`` at most, and once none is left the
+        definitions that no run has.  Keeps keys, fences and dispatch keys."""
         ...
 
     def stats(self) -> Stats: ...

@@ -283,8 +283,10 @@ class Views:
                 rows = self.store.all("runs_by_status", num, account, workflow, status, limit)
             elif account is not None and workflow is not None:
                 rows = self.store.all("runs_by_workflow", num, account, workflow, limit)
+            elif workflow is not None:
+                rows = self.store.all("runs_by_name", num, workflow, limit)
             else:
-                rows = self.store.all("runs_by_age", num, account, workflow, limit)
+                rows = self.store.all("runs_by_age", num, account, limit)
             return [RunRow(*row) for row in rows]
 
     def events(self, run: str | None = None, *, after: int = 0, limit: int = 1000) -> list[Event]:

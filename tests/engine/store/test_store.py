@@ -374,6 +374,7 @@ HOT = [
     "next_ready_in",
     "runs_by_status",
     "runs_by_workflow",
+    "runs_by_name",
     "journal",
     "drop_run_journal",
 ]
@@ -533,6 +534,58 @@ def test_prune_removes_old_terminal_runs_and_keeps_keys_and_dispatch_keys(world:
     assert w.start("w", key="mine") == old
     assert w.status(young).holds[0].fence == 2
     assert refused(lambda: w.status(old)) == "unknown-run"
+
+
+CALLS = """
+workflow: parent
+steps: [{id: call, run_workflow: {workflow: child, inputs: {n: 1}}}]
+---
+workflow: child
+inputs: {n: integer}
+steps: [{id: a, block: work, params: {}}]
+---
+workflow: other
+steps: [{id: a, wait_for_approval: {}}]
+"""
+
+
+def kept(w: World) -> list[str]:
+    """The names of the definitions that the store has."""
+    return [name for (name,) in w.kernel.store.query("SELECT name FROM definitions ORDER BY name")]
+
+
+def test_definitions_go_with_their_last_run_and_come_back_with_the_next(world: Make) -> None:
+    w = world(CALLS)
+    waiting = w.start("other")
+    w.start("parent")
+    w.work()
+    assert kept(w) == ["child", "other", "parent"]
+    w.clock.advance(10)
+    # The parent is older than its child, so it goes first; what is left needs the child's definition only.
+    assert w.kernel.prune(w.clock.now(), limit=1) == 1
+    assert kept(w) == ["child", "other", "parent"]
+    assert w.kernel.prune(w.clock.now()) == 1
+    assert kept(w) == ["other"]
+    assert w.kernel.store.query("SELECT count(*) FROM closures") == [(1,)]
+    w.restart()
+    w.kernel.signal(waiting, "approval")
+    again = w.start("parent")
+    w.work()
+    assert [w.status(run).status for run in (waiting, again)] == ["completed", "completed"]
+    assert kept(w) == ["child", "other", "parent"]
+
+
+def test_the_definition_of_a_child_stays_while_its_parent_may_start_it(world: Make) -> None:
+    w = world(CALLS)
+    w.start("child", n=1)
+    w.work()
+    parent = w.start("parent")
+    w.clock.advance(10)
+    assert w.kernel.prune(w.clock.now() - 5) == 1
+    w.restart()
+    assert kept(w) == ["child", "parent"]
+    w.work()
+    assert w.status(parent).status == "completed"
 
 
 def test_messages_that_do_not_fit_into_one_transaction_wait_in_the_inbox(world: Make) -> None:

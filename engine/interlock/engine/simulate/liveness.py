@@ -19,7 +19,7 @@ def waits_for_nobody(kernel: SqliteKernel) -> list[str]:
     """The open runs that wait neither for a person nor for a run that does, each with its status."""
     with kernel.looking():
         rows = [(run, account, status) for run, account, _, status, *_ in kernel.store.all(
-            "runs_by_age", 2**62, None, None, 1_000_000
+            "runs_by_age", 2**62, None, 1_000_000
         ) if status not in TERMINAL]  # fmt: skip
         ahead = {run: _ahead(kernel, run, account) for run, account, _ in rows}
         excused = {run for run, _, _ in rows if _asks(kernel, run)}

@@ -141,8 +141,11 @@ class Statements:
         row = self.t.plain["runs"].get(id)
         return [(row[0],)] if row is not None else []
 
-    def runs_by_age(self, num: int, account: str | None, workflow: str | None, limit: int) -> list[Row]:
-        return self.runs_by_status(num, account, workflow, None, limit)
+    def runs_by_age(self, num: int, account: str | None, limit: int) -> list[Row]:
+        return self.runs_by_status(num, account, None, None, limit)
+
+    def runs_by_name(self, num: int, workflow: str, limit: int) -> list[Row]:
+        return self.runs_by_status(num, None, workflow, None, limit)
 
     def runs_by_workflow(self, num: int, account: str, workflow: str, limit: int) -> list[Row]:
         return self.runs_by_status(num, account, workflow, None, limit)

@@ -80,7 +80,7 @@ SELECT id FROM runs WHERE starter = ? ORDER BY num;
 SELECT num FROM runs WHERE id = ?;
 -- name: runs_by_age
 SELECT id, account, workflow, status, dispatched_at, ended_at, code FROM runs
-WHERE num < ?1 AND (?2 IS NULL OR account = ?2) AND (?3 IS NULL OR workflow = ?3) ORDER BY num DESC LIMIT ?4;
+WHERE num < ?1 AND (?2 IS NULL OR account = ?2) ORDER BY num DESC LIMIT ?3;
 -- name: runs_by_status
 SELECT id, account, workflow, status, dispatched_at, ended_at, code FROM runs INDEXED BY runs_by_status
 WHERE status = ?4 AND num < ?1 AND (?2 IS NULL OR account = ?2) AND (?3 IS NULL OR workflow = ?3)
@@ -88,10 +88,18 @@ ORDER BY num DESC LIMIT ?5;
 -- name: runs_by_workflow
 SELECT id, account, workflow, status, dispatched_at, ended_at, code FROM runs INDEXED BY runs_by_workflow
 WHERE account = ?2 AND workflow = ?3 AND num < ?1 ORDER BY num DESC LIMIT ?4;
+-- name: runs_by_name
+SELECT id, account, workflow, status, dispatched_at, ended_at, code FROM runs INDEXED BY runs_by_name
+WHERE workflow = ?2 AND num < ?1 ORDER BY num DESC LIMIT ?3;
 -- name: count_runs
 SELECT status, count(*) FROM runs GROUP BY status;
 -- name: old_runs
 SELECT id FROM runs WHERE ended_at IS NOT NULL AND ended_at < ? ORDER BY ended_at LIMIT ?;
+-- name: drop_closures
+DELETE FROM closures WHERE hash NOT IN (SELECT json_extract(CAST(head AS TEXT), '$.closure_hash') FROM runs);
+-- name: drop_definitions
+DELETE FROM definitions WHERE hash NOT IN (SELECT json_extract(CAST(head AS TEXT), '$.hash') FROM runs)
+    AND hash NOT IN (SELECT m.value FROM closures c, json_each(c.members) m);
 -- name: drop_run
 DELETE FROM runs WHERE id = ?;
 -- name: drop_run_frames
