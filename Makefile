@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
 JOBS ?= 2
 
-.PHONY: demo test test-vscode lint format docs bench bench-engine clean test-editors campaign-agreement campaign-simulation campaign-cells campaign-leases campaign-fuzz crash model campaign-mutation
+.PHONY: demo test test-vscode lint format docs bench bench-check bench-lsp bench-engine bench-growth clean test-editors campaign-agreement campaign-simulation campaign-cells campaign-leases campaign-fuzz crash model campaign-mutation
 
 $(STAMP): pyproject.toml
 	@test -n "$(PYTHON)" || { echo "Interlock needs Python 3.11 or newer, and none was found." >&2; exit 2; }
@@ -53,11 +53,22 @@ docs: $(STAMP)
 	$(BIN)/python -m interlock.server.cli.main rules --write docs/rules
 	$(BIN)/python docs/make_reference.py
 
-bench: $(STAMP)
-	$(BIN)/python benchmarks/check.py
+# Everything that is measured, beside its peers; ROUNDS of it.  The curves take the longest (100,000 runs).
+bench: bench-check bench-lsp bench-engine bench-growth
+
+bench-check: $(STAMP)
+	$(BIN)/python benchmarks/check.py --rounds $(or $(ROUNDS),3)
+
+bench-lsp: $(STAMP)
+	$(BIN)/python benchmarks/lsp.py --peers
 
 bench-engine: $(STAMP)
-	$(BIN)/python benchmarks/engine.py
+	$(BIN)/python benchmarks/engine.py --rounds $(or $(ROUNDS),3) --no-growth
+
+# The curves of docs/benchmarks.md, measured and drawn.
+bench-growth: $(STAMP)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group bench
+	$(BIN)/python benchmarks/plots.py growth waiters check
 
 # Generated workflows, run and with planted mistakes: N of them from SEED on, each with a SHARE of the mistakes.
 # A failing seed replays with make campaign-agreement SEED=… N=1.

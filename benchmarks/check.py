@@ -37,6 +37,8 @@ from workflow_texts import (  # type: ignore[import-not-found]
 PEERS = ("yamllint", "zizmor", "check-jsonschema", "cfn-lint")
 SLOW = ("cfn-lint",)
 """These run once, and only when they are named."""
+REFUSALS = {"zizmor": (1, 2, 3), "check-jsonschema": (2,), "yamllint": (255,)}
+"""How these end when they have not read the files: quickly, so it is no measure."""
 VENV = Path(__file__).parent / ".venv"
 INTERLOCK = [sys.executable, "-m", "interlock.server.cli.main"]
 FILES, LINES = 500, 78_000
@@ -115,8 +117,8 @@ def tasks(folder: Path, tools: Iterable[str], cache: Path) -> list[Task]:
     return rows
 
 
-def once(command: list[str], folder: Path, cache: Path) -> float:
-    """Seconds of one process.  Ends the benchmark where the tool itself fails."""
+def once(command: list[str], folder: Path, cache: Path) -> float | None:
+    """Seconds of one process, ``None`` where a peer refuses the files.  Ends the benchmark where a tool breaks."""
     environment = {**os.environ, "XDG_CACHE_HOME": str(cache)}
     # Without byte code every start would compile: that is no installation that anybody has.
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
@@ -126,22 +128,28 @@ def once(command: list[str], folder: Path, cache: Path) -> float:
     said = done.stderr.decode("utf-8", "replace")
     if (done.returncode == 2 and command[:3] == INTERLOCK) or "Traceback" in said or done.returncode < 0:
         sys.exit(f"{' '.join(command)} failed in {folder}:\n{said[-1000:]}")
+    tool = Path(command[0]).name
+    if done.returncode in REFUSALS.get(tool, ()):
+        print(f"  {tool} does not read it: {said.strip().splitlines()[-1:]}", file=sys.stderr)
+        return None
     return seconds
 
 
 def measure(rows: list[Task], rounds: int, cache: Path) -> dict[str, dict[str, float]]:
-    """The median seconds of each tool, by task; the first round warms up and does not count."""
+    """The median seconds of each tool that reads the files, by task; the first round warms up and does not count."""
     results: dict[str, dict[str, float]] = {}
     for task in rows:
         times: dict[str, list[float]] = {tool: [] for tool in task.commands}
         for number in range(rounds + 1):
             for tool, command in task.commands.items():
-                if tool in SLOW and number != 1:
+                if tool not in times or (tool in SLOW and number != 1):
                     continue
                 if task.forget is not None and tool == "interlock":
                     shutil.rmtree(task.forget, ignore_errors=True)
                 seconds = once(command, task.folders[tool], cache)
-                if number:
+                if seconds is None:
+                    del times[tool]
+                elif number:
                     times[tool].append(seconds)
         results[task.name] = {tool: statistics.median(values) for tool, values in times.items()}
         print(f"  {task.name} ...", file=sys.stderr)

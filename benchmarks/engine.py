@@ -3,10 +3,11 @@
 One process each, every commit synced to the disk: workflows of ten steps whose results have 200 bytes,
 64 of them at once.  The peers are installed into a virtual environment of the benchmark's own
 (benchmarks/.venv/engine) and run one after the other with Interlock, in turn; medians.  A step counts when
-its result is stored.  Further rows: leases taken and given back, and the same steps in a store that holds
-many finished runs already.
+its result is stored; the floor is SQLite alone with one row of that size in each commit.  Further rows:
+leases taken and given back, the same steps in a store that holds many finished runs already, and grants of a
+key that many wait for.
 
-usage: python benchmarks/engine.py [--rounds N] [--runs N] [--json] [--no-peers]
+usage: python benchmarks/engine.py [--rounds N] [--runs N] [--json] [--no-peers] [--no-growth]
 """
 
 from __future__ import annotations
@@ -31,6 +32,8 @@ VENV = HERE / ".venv" / "engine"
 PEERS = ("dbos", "huey")
 STEPS, AT_ONCE, RESULT = 10, 64, "x" * 190
 GROWTH = (100, 1_000, 10_000, 100_000)
+WAITERS = (1, 10, 100, 1_000, 10_000)
+GRANTS = 200
 
 FLOW = "workflow: flow\nsteps:\n" + "".join(
     f"  - {{id: s{number}, block: set, params: {{v: '{RESULT}'}}}}\n" for number in range(STEPS)
@@ -42,6 +45,9 @@ LEASES = "workflow: leases\ninputs: {key: string}\nsteps:\n" + SECTIONS
 AROUND = (
     "workflow: around\ninputs: {key: string}\n"
     "steps: [{id: s, concurrency: {resource: '{inputs.key}', steps: [{id: a, block: set, params: {v: 1}}]}}]\n"
+)
+WAITING = (
+    "workflow: waiting\nsteps: [{id: s, concurrency: {resource: one, steps: [{id: ask, wait_for_approval: {}}]}}]\n"
 )
 
 
@@ -138,6 +144,49 @@ def growth(runs: int) -> list[dict[str, float]]:
     return rows
 
 
+def waiters() -> list[dict[str, float]]:
+    """Grants per second of a key that so many runs wait for, each in a transaction of its own."""
+    rows = []
+    with tempfile.TemporaryDirectory(dir=HERE) as folder, opened(folder, WAITING) as engine:
+        kernel, definition = engine.kernel, engine.definition("waiting")
+        line = [each.run for each in kernel.dispatch_many([(definition, {})])]
+        for size in WAITERS:
+            while len(line) <= size:
+                more = min(500, size + 1 - len(line))
+                line += [each.run for each in kernel.dispatch_many([(definition, {})] * more)]
+                while kernel.stats().inbox:
+                    kernel.tick()
+            assert kernel.stats().tickets == size
+            seconds = 0.0
+            for _ in range(GRANTS):
+                begun = time.perf_counter()
+                kernel.signal(line[0], "approval", {})
+                seconds += time.perf_counter() - begun
+                del line[0]
+                line += [each.run for each in kernel.dispatch_many([(definition, {})])]
+            assert kernel.stats().tickets == size
+            memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+            rows.append({"waiters": size, "grants_per_second": GRANTS / seconds, "memory_mib": memory})
+    return rows
+
+
+def floor(runs: int) -> float:
+    """Commits per second of SQLite alone, synced, with a row of the size of a step's result in each."""
+    with tempfile.TemporaryDirectory(dir=HERE) as folder:
+        store = sqlite3.connect(f"{folder}/floor.db", isolation_level=None)
+        store.execute("PRAGMA journal_mode=WAL")
+        store.execute("PRAGMA synchronous=FULL")
+        store.execute("CREATE TABLE steps (number INTEGER PRIMARY KEY, result TEXT)")
+        begun = time.perf_counter()
+        for _ in range(runs * STEPS):
+            store.execute("BEGIN IMMEDIATE")
+            store.execute("INSERT INTO steps (result) VALUES (?)", (RESULT,))
+            store.execute("COMMIT")
+        seconds = time.perf_counter() - begun
+        store.close()
+        return runs * STEPS / seconds
+
+
 OWN: dict[str, Callable[[int], object]] = {
     "steps": interlock_steps,
     "leases, each run its own keys": lambda runs: leases(LEASES, "leases", runs, False),
@@ -145,7 +194,10 @@ OWN: dict[str, Callable[[int], object]] = {
     "section around a block, own key": lambda runs: leases(AROUND, "around", runs, False),
     "section around a block, one key": lambda runs: leases(AROUND, "around", runs, True),
     "growth": growth,
+    "waiters": lambda runs: waiters(),
+    "floor": floor,
 }
+CURVES = ("growth", "waiters")
 
 
 # --- peers -------------------------------------------------------------------------------------------
@@ -189,7 +241,7 @@ def own(what: str, runs: int) -> object:
 
 
 def measure(options: argparse.Namespace) -> dict[str, object]:
-    versions = peers() if options.peers else {}
+    load, versions = os.getloadavg()[0], peers() if options.peers else {}
     rates: dict[str, list[float]] = {"interlock": [], **{peer: [] for peer in versions}}
     for _ in range(options.rounds):
         rates["interlock"].append(float(own("steps", options.runs)))  # type: ignore[arg-type]
@@ -198,7 +250,7 @@ def measure(options: argparse.Namespace) -> dict[str, object]:
             rates[peer].append(peer_steps(peer, max(AT_ONCE, options.runs // (4 if peer == "dbos" else 1))))
     rows = {}
     for what in OWN:
-        if what not in ("steps", "growth"):
+        if what not in ("steps", "floor", *CURVES):
             rows[what] = statistics.median(float(own(what, options.runs)) for _ in range(options.rounds))  # type: ignore[arg-type]
     import importlib.metadata
 
@@ -206,26 +258,34 @@ def measure(options: argparse.Namespace) -> dict[str, object]:
         "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
         "python": platform.python_version(),
         "sqlite": sqlite3.sqlite_version,
-        "load": os.getloadavg()[0],
+        "load_before": load,
+        "floor": own("floor", options.runs),
         "versions": {"interlock": importlib.metadata.version("interlock"), **versions},
         "steps_per_second": {name: statistics.median(found) for name, found in rates.items()},
         "leases_per_second": rows,
-        "growth": own("growth", options.runs),
+        **{curve: own(curve, options.runs) for curve in CURVES if options.growth},
     }
 
 
 def shown(found: dict) -> str:  # type: ignore[type-arg]
     versions, steps = found["versions"], found["steps_per_second"]
-    lines = [f"{found['machine']}, Python {found['python']}, SQLite {found['sqlite']}, load {found['load']:.1f}", ""]
+    load = f"load before {found['load_before']:.1f}"
+    lines = [f"{found['machine']}, Python {found['python']}, SQLite {found['sqlite']}, {load}", ""]
     lines += ["| durable steps | per second | Interlock is |", "| --- | --- | --- |"]
     for name, rate in steps.items():
         ratio = "" if name == "interlock" else f"{steps['interlock'] / rate:.1f} ×"
         lines.append(f"| {name} {versions[name]} | {rate:,.0f} | {ratio} |")
+    lines.append(f"| bare commits of one row | {found['floor']:,.0f} | {steps['interlock'] / found['floor']:.1f} × |")
     lines += ["", "| leases taken and given back | per second |", "| --- | --- |"]
     lines += [f"| {name} | {rate:,.0f} |" for name, rate in found["leases_per_second"].items()]
-    lines += ["", "| finished runs in the store | steps per second | memory |", "| --- | --- | --- |"]
-    for row in found["growth"]:
-        lines.append(f"| {row['stored_runs']:,} | {row['steps_per_second']:,.0f} | {row['memory_mib']:.0f} MiB |")
+    heads = (
+        ("growth", "stored_runs", "finished runs in the store", "steps_per_second", "steps per second"),
+        ("waiters", "waiters", "runs that wait for the key", "grants_per_second", "grants per second"),
+    )
+    for curve, at, what, rate, name in heads:
+        if curve in found:
+            lines += ["", f"| {what} | {name} | memory |", "| --- | --- | --- |"]
+            lines += [f"| {row[at]:,} | {row[rate]:,.0f} | {row['memory_mib']:.0f} MiB |" for row in found[curve]]
     return "\n".join(lines)
 
 
@@ -235,6 +295,7 @@ def main() -> int:
     parser.add_argument("--runs", type=int, default=640)
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--no-peers", dest="peers", action="store_false")
+    parser.add_argument("--no-growth", dest="growth", action="store_false")
     parser.add_argument("--only", choices=OWN, help="one row, as JSON")
     options = parser.parse_args()
     if options.only:
