@@ -244,6 +244,175 @@ def test_edits_of_structure(text: str, seed: int) -> None:
         assert checked([model], again) == checked([fresh], None), now
 
 
+CHAINED = """\
+workflow: chained
+version: v1
+inputs:
+  a: string
+  b: {type: integer, required: false}
+  hush: {type: string, secret: true}
+secrets: [KEY, OTHER]
+budget: {max_transitions: 900, max_for_each_items: 9}
+deadline: 2h
+steps:
+  - id: one
+    block: set
+    params: {v: 1, w: "{inputs.a}", s: "{secrets.KEY}"}
+  - id: two
+    when: "{one.v == 1}"
+    block: set
+    params: {v: "{one.v}", w: "{one.w}", s: "{one.s}"}
+  - id: each
+    for_each:
+      items: [1, 2, 3]
+      steps:
+        - id: inner
+          block: set
+          params: {v: "{two.v}", s: "{item}"}
+      outputs: {v: "{inner.v}", s: "{two.s}"}
+  - id: again
+    block: log
+    params: {message: "{two.v + 1} {each.results}"}
+NEXT
+  - id: sides
+    concurrency:
+      branches:
+        left: {steps: [{id: in_left, block: set, params: {v: "{two.w}"}}], outputs: {v: "{in_left.v}"}}
+        right: {steps: [{id: in_right, block: log, params: {message: "{each.total}"}}]}
+  - id: held
+    concurrency:
+      resource: "key:{one.w}"
+      steps:
+        - {id: write, block: http, params: {url: "http://x.example/{two.w}", method: POST}}
+      outputs: {s: "{two.s}", v: "{sides.branches.left.output.v}"}
+  - id: three
+    when: "{one.v == 1}"
+    block: set
+    params: {v: "{held.output.v}", w: "{two.w}", s: "{held.output.s}", n: "{run.version}"}
+CALL
+  - id: told
+    block: log
+    params: {message: "{three.v} {three.s} {three.w + 'x'} {inputs.b}"}
+outputs: {v: "{three.v}", w: "{three.s}"}
+on_cancel:
+  - {id: tidy, block: log, params: {message: "{state.three.v} {inputs.hush}"}}
+"""
+JUMP = """\
+    next: "{one.v == 1 ? 'sides' : 'told'}"
+  - id: gone
+    block: fail
+    params: {message: "{two.v}"}"""
+CALL = """\
+  - id: round
+    run_workflow: {workflow: chained, inputs: {a: "{three.s}", hush: "{three.v}"}, result_key: back}
+  - id: more
+    start_workflows: {items: "{one.w}", workflow: chained, payload_key: a, result_key: runs}"""
+READ = [
+    "one.v", "one.w", "one.s", "two.v", "two.s", "two.w", "three.v", "three.s", "each.results", "each.winner.output",
+    "inner.v", "inputs.a", "inputs.b", "inputs.hush", "inputs.x", "secrets.KEY", "secrets.OTHER", "secrets.OTHR",
+    "state.one.v", "state.two", "state", "run.version", "run.id", "item", "told.x", "back.v", "held.fence", "1", "'x'",
+    "one.v == 1", "size(one.w)", "tow.v", "three",
+]  # fmt: skip
+HEADS = [
+    ("a: string", "a: integer"), ("a: string", "ab: string"), ("  a: string\n", ""), ("required: false", "default: 3"),
+    ("b: {", "x: {"), ("secret: true", "secret: false"), ("[KEY, OTHER]", "[KEY]"), ("secrets: [KEY, OTHER]\n", ""),
+    ("inputs:\n", "inputs:\n  x: any\n"), ("version: v1\n", ""), ("version: v1", "version: 'v1"), ("v1\n", "v2 # c\n"),
+    ("max_for_each_items: 9", "max_for_each_items: 2"), ("budget:", "x-budget:"), ("deadline: 2h", "deadline: 1s"),
+    ("deadline: 2h\n", ""), ("deadline:", "description: it is\ndeadline:"), ("workflow: chained", "workflow: chain"),
+    ("steps:\n", "concurrency: {limit: 2}\nsteps:\n"), ("steps:\n", "idempotency_key: '{secrets.KEY}'\nsteps:\n"),
+    ("steps:\n", "# said\nsteps:\n"), ("outputs: {v", "outputs: {z"), ("outputs: {v", "x-out: {v"),
+    ("on_cancel:", "on_deadline:"), ("id: tidy", "id: two"), ("deadline: 2h", "compensate_on_failure: true"),
+]  # fmt: skip
+PLAIN = [
+    "  - id: fresh\n    block: set\n    params: {v: '{one.v}', w: 2}\n",
+    "  - id: told\n    when: '{two.v == 2}'\n    block: log\n    params: {message: hello}\n",
+    "  - id: early\n    block: fail\n    params: {message: hello}\n",
+    "  - {id: claim, concurrency: {resource: 'c', lifetime: run, on_busy: skip}}\n",
+    "  - {id: hop, delay: 3s, next: three}\n",
+]
+
+
+def chained() -> Iterator[tuple[str, str]]:
+    yield "straight", CHAINED.replace("NEXT\n", "").replace("CALL\n", "")
+    yield "jumping", CHAINED.replace("NEXT", JUMP).replace("CALL\n", "")
+    yield "calling itself", CHAINED.replace("NEXT\n", "").replace("CALL", CALL)
+
+
+def meant_otherwise(text: str, first: str, chance: random.Random) -> str:
+    """A text in which something reads another name, its own fields say something else, or a step is new."""
+    kind = chance.random()
+    if kind < 0.5:
+        found = chance.choice(list(re.finditer(r"\{[a-z0-9_.' =()]+\}", text)) or [None])
+        return text if found is None else f"{text[: found.start()]}{{{chance.choice(READ)}}}{text[found.end() :]}"
+    if kind < 0.75:
+        old, new = chance.choice(HEADS)
+        return text.replace(old, new, 1) if chance.random() < 0.6 else text.replace(new, old, 1) if new else text
+    if kind < 0.9:
+        at = chance.choice([found.start() for found in re.finditer(r"^  - ", text, re.M)] or [len(text)])
+        return text[:at] + chance.choice(PLAIN) + text[at:]
+    return restructured(text, chance) if chance.random() < 0.7 else first
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("first", [pytest.param(text, id=name) for name, text in chained()])
+def test_edits_of_what_is_read_and_of_the_own_fields(first: str, seed: int) -> None:
+    chance = random.Random(seed)
+    again, model, now = Judge(), None, first
+    for number in range(40):
+        now = first if number % 10 == 0 else meant_otherwise(now, first, chance)
+        model = read_file(SourceText("a.workflow.yaml", now), model)
+        fresh = read_file(SourceText("a.workflow.yaml", now))
+        assert checked([model], again) == checked([fresh], None), now
+
+
+def steps_of(*steps: str) -> str:
+    return "workflow: small\nsecrets: [KEY]\nsteps:\n" + "".join(f"  - {step}\n" for step in steps)
+
+
+SMALL = "{id: end, block: log, params: {message: '{two.v}'}}"
+TWO = "{id: two, block: set, params: {v: '{one.v}'}}"
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        pytest.param(
+            steps_of("{id: one, block: set, params: {v: 1}}", TWO, SMALL),
+            steps_of("{id: one, block: set, params: {v: '{secrets.KEY}'}}", TWO, SMALL),
+            id="a secret goes through a step that is not edited",
+        ),
+        pytest.param(
+            steps_of("{id: one, block: set, params: {v: a}}", TWO, SMALL.replace("two.v", "two.v.x")),
+            steps_of("{id: one, block: set, params: {v: {x: 1}}}", TWO, SMALL.replace("two.v", "two.v.x")),
+            id="a type goes through a step that is not edited",
+        ),
+        pytest.param(
+            steps_of("{id: one, delay: 1s}", "{id: two, delay: 1s}", "{id: two, delay: 1s}"),
+            steps_of("{id: one, delay: 2s}\n    - {id: two, delay: 1s}", "{id: two, delay: 1s}"),
+            id="of two alike the second goes, and another comes before the first",
+        ),
+    ],
+)
+def test_an_edit_that_others_see_from_afar(before: str, after: str) -> None:
+    again, model = Judge(), None
+    for now in (before, after, before):
+        model = read_file(SourceText("a.workflow.yaml", now), model)
+        fresh = read_file(SourceText("a.workflow.yaml", now))
+        assert checked([model], again) == checked([fresh], None)
+
+
+def test_a_secret_is_declared_no_more_and_then_the_text_breaks() -> None:
+    declared = steps_of(
+        "{id: one, block: http, params: {url: 'http://x.example', headers: {a: '{secrets.KEY}'}}}", SMALL
+    )
+    missing = declared.replace("secrets: [KEY]\n", "")
+    again, model = Judge(), None
+    for now in (declared, missing, missing.replace("{message", "message"), missing):
+        model = read_file(SourceText("a.workflow.yaml", now), model)
+        fresh = read_file(SourceText("a.workflow.yaml", now))
+        assert checked([model], again) == checked([fresh], None)
+
+
 def workspace() -> list[str]:
     """Files that call each other, share locks, and hand secrets on."""
     calls = """\
@@ -356,6 +525,45 @@ def test_an_inner_edit_judges_one_step_and_not_the_others(monkeypatch: pytest.Mo
     again.judge([model])
     assert len(seen) == 2
     assert seen[1] < 5 < seen[0]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("description: Work", "description: Works"),
+        ("version: v1", "version: v2"),
+        ("inputs:\n", "inputs:\n  more: string\n"),
+        ("budget: {max_transitions: 100000}\n", "budget: {max_transitions: 90000}\n"),
+        ("steps:\n", "deadline: 3h\nsteps:\n"),
+    ],
+)
+def test_an_edit_of_the_own_fields_judges_those_who_read_them(
+    monkeypatch: pytest.MonkeyPatch, old: str, new: str
+) -> None:
+    seen = watch(monkeypatch)
+    text = workflow_text(1200, seed=1)
+    again, model = Judge(), None
+    for now in (text, text.replace(old, new)):
+        assert now is text or now != text
+        model = read_file(SourceText("a.workflow.yaml", now), model)
+        again.judge([model])
+    assert seen[0] > 100
+    assert max(seen[1:]) < 40
+
+
+def test_a_step_that_comes_into_a_list_with_jumps_judges_not_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole: list[object] = []
+    import interlock.analyzer.incremental as incremental
+
+    original = incremental._whole
+    monkeypatch.setattr(incremental, "_whole", lambda *given: (whole.append(1), original(*given))[1])
+    text = workflow_text(1200, seed=1).replace("    block: log\n", "    block: log\n    next: end\n", 1)
+    again, model = Judge(), None
+    at = text.index("  - id: ", len(text) // 2)
+    for now in (text, text[:at] + "  - id: new\n    delay: 1s\n" + text[at:], text):
+        model = read_file(SourceText("a.workflow.yaml", now), model)
+        again.judge([model])
+    assert len(whole) == 1
 
 
 def watch(monkeypatch: pytest.MonkeyPatch) -> list[int]:

@@ -10,7 +10,7 @@ calls, on the names that there are, and on the blocks.  What is not as simple as
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from typing import TypeAlias
 
 import msgspec
@@ -18,14 +18,15 @@ import msgspec
 from interlock.analyzer.analysis import FileModel, weigh
 from interlock.analyzer.findings import Finding, Sink
 from interlock.analyzer.graph.intervals import Least
-from interlock.analyzer.graph.mentions import RUINS, Mentions, Ties, homes, mentions
+from interlock.analyzer.graph.mentions import RUINS, RUNS, Mentions, Ties, homes, mentions
+from interlock.analyzer.graph.own_fields import OwnFields, own_fields, own_pieces, own_values
 from interlock.analyzer.graph.program import Program, Unit
-from interlock.analyzer.graph.scope import result_name
 from interlock.analyzer.graph.slice import (
     Dependence,
     changed_steps,
     depended_on,
     expressions_of,
+    goes_on_alike,
     looks_the_same,
     only,
     slice_of,
@@ -59,14 +60,16 @@ class _Known(msgspec.Struct, eq=False):
 
 
 class _Edit(msgspec.Struct, frozen=True, eq=False):
-    """The steps at the top that went and came, and what is known of them.
+    """The steps at the top that went and came (None: what is of no step), and what is known of them.
 
+    ``own`` is what the workflow's own fields say differently, None where nothing in them was written anew.
     ``seen``: others, or the workflow as a whole, can tell the difference.  Of the names of ``outer``
     and ``inner`` the meaning may have changed, for others and inside of steps.
     """
 
-    old: dict[Step, Mentions]
-    new: dict[Step, Mentions]
+    old: dict[Step | None, Mentions]
+    new: dict[Step | None, Mentions]
+    own: OwnFields | None
     gone: frozenset[Piece]
     seen: bool
     outer: set[str]
@@ -74,8 +77,8 @@ class _Edit(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def holds(self) -> bool:
-        """Whether leases or other runs have to do with it."""
-        return any(one.holds for one in (*self.old.values(), *self.new.values()))
+        """Whether leases, other runs, or how many runs may go on at once have to do with it."""
+        return self.own is not None or any(one.holds for one in (*self.old.values(), *self.new.values()))
 
 
 class Judge:
@@ -88,6 +91,8 @@ class Judge:
         self._places: dict[tuple[str, int], Workflow] = {}
         self._calls: dict[Workflow, tuple[Setting[str], ...]] = {}
         self._wide: list[Finding] = []
+        #: Readings that no other workflow can tell from the ones before them, by these; and what went with them.
+        self._quiet: dict[Workflow, tuple[Workflow, frozenset[Piece]]] = {}
         #: What the rules of the workspace have not seen yet: edits inside of workflows, or anything (None).
         self._unseen: list[_Edit] | None = None
 
@@ -141,31 +146,59 @@ class Judge:
         places = _places(program)
         if places.keys() != self._places.keys():
             self._unseen = None
-        for place, unit in places.items():
-            workflow = unit.workflow
+        # Those that were read again come first: the others need not be judged where these look the same to them.
+        for place, unit in sorted(places.items(), key=lambda item: item[1].workflow in self._known):
             basis = (parts[unit], names, specs)
-            known = self._known.get(workflow)
-            if known is None or known.basis != basis:
-                before = self._places.get(place)
-                last = self._known.get(before) if before is not None else None
-                again = None
-                if before is not None and last is not None and last.basis[1:] == basis[1:]:
-                    again = _Again(program, unit, before, last, basis).known(give_way)
-                if again is None:
-                    self._known[workflow] = _whole(unit, basis, give_way)
-                    self._unseen = None
-                else:
-                    self._known[workflow] = again[0]
-                    if self._unseen is not None:
-                        self._unseen.append(again[1])
-                if before is not None and before is not workflow:
-                    self._known.pop(before, None)
-            self._places[place] = workflow
+            known = self._known.get(unit.workflow)
+            if known is None:
+                self._read_again(program, place, unit, basis, give_way)
+            elif known.basis != basis and not self._sees_nothing(known, basis):
+                self._known[unit.workflow] = _whole(unit, basis, give_way)
+                self._unseen = None
+            self._places[place] = unit.workflow
         self._wide = self._workspace(program, give_way)
         self._unseen = []
+        self._quiet = {}
         self._places = {place: unit.workflow for place, unit in places.items()}
         for gone in self._known.keys() - {unit.workflow for unit in program.units}:
             del self._known[gone]
+
+    def _read_again(
+        self, program: Program, place: tuple[str, int], unit: Unit, basis: _Basis, give_way: Callable[[], None]
+    ) -> None:
+        """Judges a workflow that is not the one that stood in its place before."""
+        before = self._places.get(place)
+        last = self._known.get(before) if before is not None else None
+        again = None
+        if before is not None and last is not None and last.basis[1:] == basis[1:]:
+            again = _Again(program, unit, before, last, basis).known(give_way)
+        if before is None or again is None:
+            self._known[unit.workflow] = _whole(unit, basis, give_way)
+            self._unseen = None
+        else:
+            self._known[unit.workflow], edit = again
+            if self._unseen is not None:
+                self._unseen.append(edit)
+            if not edit.seen:
+                self._quiet[before] = (unit.workflow, edit.gone)
+        if before is not None:
+            self._known.pop(before, None)
+
+    def _sees_nothing(self, known: _Known, basis: _Basis) -> bool:
+        """Whether what is known of a workflow still holds: it cannot tell what it depends on from what that was."""
+        now: list[Workflow] = []
+        gone: set[Piece] = set()
+        for one in known.basis[0]:
+            while one in self._quiet:
+                one, went = self._quiet[one]
+                gone |= went
+            now.append(one)
+        if known.basis[1:] != basis[1:] or tuple(now) != basis[0]:
+            return False
+        if any(_points_into(finding, gone) for finding in known.findings()):
+            return False
+        known.basis = basis
+        return True
 
     def _workspace(self, program: Program, give_way: Callable[[], None]) -> list[Finding]:
         """What the rules of the workspace find: the same as before, where they look at nothing that changed."""
@@ -240,7 +273,7 @@ def _places(program: Program) -> dict[tuple[str, int], Unit]:
     return found
 
 
-def _points_into(finding: Finding, gone: frozenset[Piece]) -> bool:
+def _points_into(finding: Finding, gone: Set[Piece]) -> bool:
     """Whether a finding, or what belongs to its story, stands in a piece that is no more."""
     if finding.span.piece in gone or any(one.span.piece in gone for one in finding.related):
         return True
@@ -292,35 +325,43 @@ class _Again:
                 ties.put_in_order(self.before)
         if known is None:
             return None
+        self._forget(edit)
+        return known, edit
+
+    def _forget(self, edit: _Edit) -> None:
+        """Drops what was kept for steps that are no more, and for what the workflow said itself."""
+        self.unit.forget(expressions_of(tuple(own_values(self.before))))
         for step in edit.old:
+            if step is None:
+                continue
             self.last.shells.pop(step, None)
             self.unit.forget(expressions_of(step))
             for least in self.last.least.values():
                 for one in with_inner(step):
                     least.pop(one, None)
-        return known, edit
 
     # -- what has changed -------------------------------------------------------------------
 
     def _edit(self) -> _Edit | None:
-        """The steps that have changed, where nothing else has."""
+        """What has changed; None where it is not known who can see it."""
         before, after = self.before, self.after
         old, new = before.steps, after.steps
         others = [one for one in self.last.basis[0] if one is not before]
         if others != [one for one in self.basis[0] if one is not after] or old is None or new is None:
             return None
-        if old.key.piece is not new.key.piece or before.fields.keys() != after.fields.keys():
-            return None
-        if any(span.piece is not after.fields[name].piece for name, span in before.fields.items()):
-            return None  # something was written anew that is no step
-        if before.inputs_open != after.inputs_open or before.inputs.keys() != after.inputs.keys():
-            return None
+        own_before, own_after = own_pieces(before), own_pieces(after)
+        own = None
+        if own_before != own_after or before.fields.keys() != after.fields.keys():
+            own = own_fields(before, after, self.program.blocks)
+            if own is None:
+                return None
         went, came = changed_steps(old, new)
-        if any(step.span.piece is old.key.piece for step in (*went, *came)):
+        if any(step.span.piece in own_before for step in went) or any(step.span.piece in own_after for step in came):
             return None
         known = self.last.ties.known
-        gone = {step: known[step] for step in went}
+        gone: dict[Step | None, Mentions] = {step: known[step] for step in went}
         read = _mentions_of(self.program, after, came)
+        none = read.pop(None)
         same = len(went) == len(came) and all(
             looks_the_same(a, b, self.program.blocks) for a, b in zip(went, came, strict=True)
         )
@@ -328,38 +369,44 @@ class _Again:
         inner = set(before.broken_ids) ^ set(after.broken_ids)
         if before.broken != after.broken:
             inner.add(RUINS)
-        seen = not same or bool(inner) or before.unread != after.unread
+        seen = not same or bool(inner) or before.unread != after.unread or (own is not None and bool(own.changed))
         outer: set[str] = set()
         if not same:
             for one in (*gone.values(), *read.values()):
                 outer |= one.outer
                 inner |= one.inner
+        if own is not None:
+            gone[None], read[None] = known[None], none
+            inner |= known[None].inner ^ none.inner
         pieces = frozenset(step.span.piece for step in went) - {step.span.piece for step in new.steps}
-        return _Edit(gone, read, pieces, seen, outer, inner)
+        return _Edit(gone, read, own, pieces | (own_before - own_after), seen, outer, inner)
 
-    def _straight_on(self, edit: _Edit) -> bool:
-        """Whether the way through the steps is the same as before."""
+    def _same_ways(self, edit: _Edit) -> bool:
+        """Whether the ways through the other steps are what they were before."""
+        old = [step for step in edit.old if step is not None]
+        new = [step for step in edit.new if step is not None]
         turns = any(one.turns for one in (*edit.old.values(), *edit.new.values()))
         if not turns and not self.last.ties.turning:
             return True
-        same = len(edit.old) == len(edit.new) and not self.before.broken and not self.after.broken
-        return (
-            same
-            and not turns
-            and all((a.id, result_name(a)) == (b.id, result_name(b)) for a, b in zip(edit.old, edit.new, strict=True))
-        )
+        blocks = self.program.blocks
+        if len(old) == len(new) and all(goes_on_alike(a, b, blocks) for a, b in zip(old, new, strict=True)):
+            return True
+        # A step that simply goes on, and to which no other one jumps, is not met but on the way.
+        names = {step.id for step in (*old, *new)}
+        return not turns and all(names.isdisjoint(self.last.ties.known[one].targets) for one in self.last.ties.turning)
 
     # -- what has to be judged --------------------------------------------------------------
 
     def _judged(self, edit: _Edit, give_way: Callable[[], None]) -> _Known | None:
         asked = self._asked(edit)
-        if not self._straight_on(edit) or asked is None:
+        if asked is None or not self._same_ways(edit):
             return None
         ties, last = self.last.ties, self.last
-        needed = depended_on(ties, asked)
+        connected = len(self.basis[0]) > 1 or self._calls_itself()
+        # What a caller hands on may come back to this workflow as its inputs.
+        needed = depended_on(ties, asked.union(ties.outer.get(RUNS, ())) if connected else asked)
         if needed is None:
             return None
-        connected = len(self.basis[0]) > 1
         if connected and edit.seen and (None in asked or any(ties.known[step].holds for step in asked) or edit.holds):
             return None  # what others see of it may be another
         at_steps = {step.span.piece for step in self.after.steps.steps} if self.after.steps is not None else set()
@@ -374,12 +421,20 @@ class _Again:
             unit = self._slice(needed, connected or any(ties.known[step].holds for step in needed.kept))
             steps += [one for one in _found(step_rules(), unit, give_way) if again(one.span.piece)]
         self.unit.ties = ties
-        self.unit.least = last.least if not connected else {}
+        self.unit.least = last.least if not connected and (edit.own is None or not edit.own.changed) else {}
         whole = dict(last.whole)
         for rule, found in last.whole.items():
             if edit.seen or any(_points_into(one, edit.gone) for one in found):
                 whole[rule] = _found((rule,), self.unit, give_way)
         return _Known(self.basis, steps, whole, ties, last.shells, self.unit.least)
+
+    def _calls_itself(self) -> bool:
+        program = self.program
+        calls = [step.kind for top in self.last.ties.outer.get(RUNS, ()) if top is not None for step in with_inner(top)]
+        return any(
+            isinstance(kind, RunWorkflow | StartWorkflows) and program.child(kind.workflow) is self.unit
+            for kind in calls
+        )
 
     def _asked(self, edit: _Edit) -> set[Step | None] | None:
         """The steps whose findings may be others than before; None where that cannot be told."""
@@ -387,7 +442,14 @@ class _Again:
         asked: set[Step | None] = set(edit.new)
         if edit.seen:
             asked |= ties.touched(edit.outer, edit.inner)
+            if edit.own is not None:
+                asked |= edit.own.seen_by(ties)
+            if RUINS in edit.inner:
+                asked |= ties.undeclared({secret.name for secret in self.after.secrets})
+            asked = ties.with_readers(asked)
             asked |= ties.asked(name for one in (*edit.old.values(), *edit.new.values()) for name in one.free)
+            if ties.turning:
+                asked |= self._with_another_before()
         pointing = {one.span.piece for one in self.last.steps if _points_into(one, edit.gone)} - edit.gone
         pieces = {step.span.piece for step in asked if step is not None} | pointing
         steps = self.after.steps.steps if self.after.steps is not None else ()
@@ -401,11 +463,17 @@ class _Again:
         for aliased in ties.aliased:
             if aliased in asked or not pieces.isdisjoint(ties.known[aliased].homes or ()):
                 return None
-        if None in asked:
-            after = self.after
-            if any(homes(one) for one in (after.outputs, after.on_cancel, after.on_deadline)):
-                return None
+        if None in asked and homes(tuple(own_values(self.after))):
+            return None
         return asked
+
+    def _with_another_before(self) -> set[Step | None]:
+        """The steps that stand behind another one than before: a stretch that no path reaches begins with one."""
+        assert self.before.steps is not None
+        assert self.after.steps is not None
+        old, new = self.before.steps.steps, self.after.steps.steps
+        behind = dict(zip(old, (None, *old), strict=False))
+        return {step for step, last in zip(new, (None, *new), strict=False) if behind.get(step) is not last}
 
     def _slice(self, needed: Dependence, together: bool) -> Unit:
         """The part of the workflow with these steps, with the other workflows where they matter."""
@@ -415,16 +483,15 @@ class _Again:
         return next(unit for unit in program.units if unit.workflow is part)
 
 
-def _replace(ties: Ties, old: Mapping[Step, Mentions], new: Mapping[Step, Mentions]) -> None:
+def _replace(ties: Ties, old: Mapping[Step | None, Mentions], new: Mapping[Step | None, Mentions]) -> None:
     for step in old:
         ties.remove(step)
     for step, one in new.items():
         ties.add(step, one)
 
 
-def _mentions_of(program: Program, workflow: Workflow, steps: tuple[Step, ...]) -> dict[Step, Mentions]:
-    """What is known of some steps at the top by themselves."""
+def _mentions_of(program: Program, workflow: Workflow, steps: tuple[Step, ...]) -> dict[Step | None, Mentions]:
+    """What is known of some steps at the top by themselves, and of what is of no step (None)."""
     assert workflow.steps is not None
     alone = msgspec.structs.replace(workflow, steps=msgspec.structs.replace(workflow.steps, steps=steps))
-    found = mentions(Program([alone], program.blocks).units[0])
-    return {step: one for step, one in found.items() if step is not None}
+    return mentions(Program([alone], program.blocks).units[0])

@@ -7,15 +7,18 @@ them together, as the language has no other way.  What is judged again is decide
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 from typing import TYPE_CHECKING
 
 import msgspec
 
+from interlock.analyzer.expressions.uses import string_literals
 from interlock.analyzer.graph.flow import ListFlow, given_literals, never_completes
 from interlock.analyzer.graph.scope import result_name
 from interlock.analyzer.language.names import ROOTS
 from interlock.analyzer.model.nodes import (
+    BlockCall,
+    Branches,
     DependencyWait,
     ForEach,
     RunWorkflow,
@@ -50,9 +53,12 @@ class Mentions(msgspec.Struct, frozen=True, eq=False):
     ``outer`` are the names under which others read it, ``inner`` those that it defines for itself (``inside``
     those of them that can be read there), ``free`` those that it reads and does not define before.
     ``merges``: it takes names from elsewhere, so any name may matter to it.  ``inputs`` are the inputs that it
-    reads; ``all_inputs`` says that it may read any, ``inherits`` that a run it starts may.  ``claims`` are the
-    claims that somebody has to ask for.  ``holds``: leases, calls or waits for runs are in it.  ``jumps``: a
-    ``next``, at any depth; ``turns``: the list at the top does not simply go on after it.
+    reads; ``all_inputs`` says that it may read any, ``inherits`` that a run it starts may.  ``secrets`` are
+    those that it reads, with ``*`` where it may read any; ``run``: it reads ``run``.  ``claims`` are the claims
+    that somebody has to ask for.  ``passes``: what it gives follows from what it reads, so that who reads it can
+    tell when that has changed.  ``counts``: the budget limits something in it.  ``holds``: leases, calls or waits
+    for runs are in it.  ``jumps``: a ``next``, at any depth; ``turns``: the list at the top does not simply go
+    on after it, and ``targets`` are the ids to which it may go.
     """
 
     outer: frozenset[str]
@@ -63,10 +69,15 @@ class Mentions(msgspec.Struct, frozen=True, eq=False):
     inputs: frozenset[str]
     all_inputs: bool
     inherits: bool
+    secrets: frozenset[str]
+    run: bool
     claims: frozenset[str]
+    passes: bool
+    counts: bool
     holds: bool
     jumps: bool
     turns: bool
+    targets: frozenset[str]
     homes: frozenset[Piece] | None
     """The pieces that its aliases lead to; None without aliases."""
 
@@ -78,7 +89,7 @@ def mentions(unit: Unit) -> dict[Step | None, Mentions]:
     found: dict[Step | None, _Notes] = {None: _Notes()}
     for step in top.steps if top is not None else ():
         found[step] = notes = _Notes()
-        notes.step(step)
+        notes.step(unit, step)
         for one in with_inner(step):
             notes.kind(one, flow.of(one)[0])
     for steps in (unit.workflow.on_cancel, unit.workflow.on_deadline):
@@ -112,14 +123,21 @@ class _Notes:
         self.inputs: set[str] = set()
         self.all_inputs = False
         self.inherits = False
+        self.secrets: set[str] = set()
+        self.run = False
         self.claims: set[str] = set()
+        self.passes = False
+        self.counts = False
         self.holds = False
         self.jumps = False
         self.turns = False
+        self.targets: set[str] = set()
 
-    def step(self, step: Step) -> None:
+    def step(self, unit: Unit, step: Step) -> None:
         self.outer.update(name for name in (step.id, result_name(step)) if name)
         self.turns = step.next is not None or never_completes(step)
+        self.targets = _targets(step)
+        self.passes = _passes(unit, step)
 
     def handler(self, step: Step) -> None:
         self.inner.update(name for name in (step.id,) if name)
@@ -128,6 +146,7 @@ class _Notes:
     def kind(self, step: Step, flow: ListFlow) -> None:
         """What a step at any depth means to others beside its expressions."""
         kind = step.kind
+        self.counts |= isinstance(kind, ForEach | StartWorkflows | DependencyWait)
         if flow.owner is not None:
             name = result_name(step)
             self.inner.update(one for one in (step.id, name) if one)
@@ -164,17 +183,19 @@ class _Notes:
             self.all_inputs = True
             words = set(_WORD.findall(site.expression.source))
             self.free.update(words - _SILENT | (words & {WHOLE_STATE}))
+            self.secrets.update(("*",) if "secrets" in words else ())
+            self.run |= "run" in words
             return
         for use in unit.uses(site.expression):
             name, more = use.path[0], use.path[1:]
+            self.run |= name == "run"
             if name == "inputs":
                 self.all_inputs |= not more
                 self.inputs.update(more[:1])
             elif name == "secrets":
+                self.secrets.update(more[:1] or ("*",))
                 if not more:
                     self.free.add(WHOLE_STATE)
-                elif all(secret.name != more[0] for secret in unit.workflow.secrets):
-                    self.free.add(RUINS)
             elif name == "state":
                 self.free.update((more[0], MERGED) if more else (WHOLE_STATE, MERGED))
             elif name not in _SILENT and not _bound(unit, site, name):
@@ -190,12 +211,41 @@ class _Notes:
             frozenset(self.inputs),
             self.all_inputs,
             self.inherits,
+            frozenset(self.secrets),
+            self.run,
             frozenset(self.claims),
+            self.passes,
+            self.counts,
             self.holds,
             self.jumps,
             self.turns,
+            frozenset(self.targets),
             homes(step) if step is not None and _has_aliases(step) else None,
         )
+
+
+def _targets(step: Step) -> set[str]:
+    """The ids that the ``next`` of a step may name, as ``flow`` finds them in it."""
+    if step.next is None:
+        return set()
+    value = step.next.value
+    if not isinstance(value, Template):
+        return {value}
+    trees = [expression.tree for expression in value.expressions if expression.tree is not None]
+    return {str(literal.value) for tree in trees for literal in string_literals(tree)}
+
+
+def _passes(unit: Unit, step: Step) -> bool:
+    """Whether the type of what a step gives, or the secrets in it, follow from what is read in it."""
+    kind = step.kind
+    if isinstance(kind, BlockCall):
+        spec = unit.program.block(kind.block)
+        return spec is not None and spec.name == "set"
+    if isinstance(kind, Branches):
+        return any(branch.outputs is not None for branch in kind.branches)
+    if isinstance(kind, Section | ForEach):
+        return kind.outputs is not None
+    return isinstance(kind, RunWorkflow | StartWorkflows | DependencyWait)
 
 
 def _bound(unit: Unit, site: Site, name: str) -> bool:
@@ -257,6 +307,9 @@ class Ties:
         self.aliased: dict[Step | None, None] = {}
         self.all_inputs: dict[Step | None, None] = {}
         self.inheriting: dict[Step | None, None] = {}
+        self.counting: dict[Step | None, None] = {}
+        self.running: dict[Step | None, None] = {}
+        self.secrets: dict[str, dict[Step | None, None]] = {}
         for step, one in known.items():
             self.add(step, one)
 
@@ -273,6 +326,10 @@ class Ties:
             yield self.all_inputs
         if one.inherits:
             yield self.inheriting
+        if one.counts:
+            yield self.counting
+        if one.run:
+            yield self.running
 
     def _names(self, one: Mentions) -> Iterator[tuple[dict[str, dict[Step | None, None]], Iterable[str]]]:
         yield self.outer, one.outer
@@ -281,6 +338,7 @@ class Ties:
         yield self.free, one.free
         yield self.claims, one.claims
         yield self.inputs, one.inputs
+        yield self.secrets, one.secrets
 
     def add(self, step: Step | None, one: Mentions) -> None:
         self.known[step] = one
@@ -342,6 +400,27 @@ class Ties:
             for name in self.unknown():
                 found.update(self.free[name])
         return found
+
+    def with_readers(self, steps: set[Step | None]) -> set[Step | None]:
+        """Steps that see a difference, and those that read, at any distance, what these give."""
+        found = set(steps)
+        todo = [step for step in steps if self.known[step].passes]
+        loose: set[Step | None] | None = None
+        while todo:
+            readers: set[Step | None] = set()
+            for name in self.known[todo.pop()].outer:
+                readers.update(self.free.get(name, ()))
+            if loose is None:  # who reads anything, or a name that may be meant for one of these
+                loose = {one for name in (WHOLE_STATE, *self.unknown()) for one in self.free.get(name, ())}
+                readers |= loose
+            readers -= found
+            found |= readers
+            todo.extend(step for step in readers if self.known[step].passes)
+        return found
+
+    def undeclared(self, declared: Set[str]) -> set[Step | None]:
+        """The steps that read secrets other than these."""
+        return {step for name, readers in self.secrets.items() if name not in declared for step in readers}
 
     def asked(self, names: Iterable[str]) -> set[Step | None]:
         """The claims that are asked for under names of these."""

@@ -13,6 +13,7 @@ import msgspec
 
 from interlock.analyzer.expressions.check import MOST_LISTED
 from interlock.analyzer.expressions.uses import Use, uses
+from interlock.analyzer.graph.flow import never_completes
 from interlock.analyzer.graph.mentions import WHOLE_STATE, Ties
 from interlock.analyzer.graph.scope import result_name
 from interlock.analyzer.language.blocks import BlockSpec, EffectsUnless
@@ -24,7 +25,11 @@ from interlock.analyzer.syntax.nodes import Scalar
 
 
 def changed_steps(before: StepList, after: StepList) -> tuple[tuple[Step, ...], tuple[Step, ...]]:
-    """The stretch in which two readings of a list differ: its steps in the one, and in the other."""
+    """The steps in which two readings of a list differ: those in the one, and those in the other.
+
+    Where there are as many as before, those that are others at their places; else all of the stretch in which
+    the two differ.
+    """
     old, new = before.steps, after.steps
     first, most = 0, min(len(old), len(new))
     while first < most and old[first] is new[first]:
@@ -32,7 +37,11 @@ def changed_steps(before: StepList, after: StepList) -> tuple[tuple[Step, ...], 
     last = 0
     while last < most - first and old[len(old) - 1 - last] is new[len(new) - 1 - last]:
         last += 1
-    return old[first : len(old) - last], new[first : len(new) - last]
+    went, came = old[first : len(old) - last], new[first : len(new) - last]
+    if len(went) != len(came):
+        return went, came
+    pairs = [(one, other) for one, other in zip(went, came, strict=True) if one is not other]
+    return tuple([one for one, _ in pairs]), tuple([other for _, other in pairs])
 
 
 class Dependence(msgspec.Struct, frozen=True, eq=False):
@@ -154,42 +163,55 @@ class _Near:
         return {one for word in words for one in ties.outer[word]}
 
 
-class _Intricate(Exception):
-    """Something that is not decided here."""
+class Intricate(Exception):
+    """Something of which it is not decided here whether it looks the same."""
 
 
 def looks_the_same(old: Step, new: Step, blocks: Mapping[str, BlockSpec]) -> bool:
     """Whether no other step, and nothing of the workflow as a whole, can tell two readings of a step apart."""
     try:
-        return _outward(old, blocks) == _outward(new, blocks)
-    except _Intricate:
+        return outward(old, blocks) == outward(new, blocks)
+    except Intricate:
         return False
 
 
-def _outward(value: object, blocks: Mapping[str, BlockSpec]) -> object:
-    """Everything of a step that can matter to others, comparable; places in the text do not."""
+def goes_on_alike(old: Step, new: Step, blocks: Mapping[str, BlockSpec]) -> bool:
+    """Whether the ways through a list are the same with either reading of a step, and what is known on them."""
+    if (old.id, result_name(old), never_completes(old)) != (new.id, result_name(new), never_completes(new)):
+        return False
+    try:
+        return outward((old.when, old.next), blocks) == outward((new.when, new.next), blocks)
+    except Intricate:
+        return False
+
+
+def outward(value: object, blocks: Mapping[str, BlockSpec]) -> object:
+    """Everything of a step or a field that can matter to others, comparable; places in the text do not.
+
+    Raises ``Intricate`` where aliases or unreadable expressions are in it.
+    """
     if value is None or isinstance(value, str | int | float):
         return (type(value), value)
     if isinstance(value, Span):
         if value.via is not None:
-            raise _Intricate
+            raise Intricate
         return None
     if isinstance(value, Scalar):
         return None
     if isinstance(value, Literal):
-        return _outward(value.data, blocks)
+        return outward(value.data, blocks)
     if isinstance(value, Template):
         return tuple(part if isinstance(part, str) else (part.source,) for part in value.parts)
     if isinstance(value, BlockCall):
         return _outward_block(value, blocks)
     if isinstance(value, tuple | list):
-        return tuple([_outward(one, blocks) for one in value])
+        return tuple([outward(one, blocks) for one in value])
     if isinstance(value, dict):
-        return tuple([(name, _outward(one, blocks)) for name, one in value.items()])
+        return tuple([(name, outward(one, blocks)) for name, one in value.items()])
     if isinstance(value, msgspec.Struct):
-        fields = [_outward(getattr(value, name), blocks) for name in value.__struct_fields__]
+        fields = [outward(getattr(value, name), blocks) for name in value.__struct_fields__]
         return (type(value), *fields)
-    raise _Intricate
+    raise Intricate
 
 
 def _outward_block(call: BlockCall, blocks: Mapping[str, BlockSpec]) -> object:
@@ -197,19 +219,19 @@ def _outward_block(call: BlockCall, blocks: Mapping[str, BlockSpec]) -> object:
     name = call.block.value if call.block is not None else None
     spec = blocks.get(name) if name is not None else None
     if spec is None or name == "set" or call.params is None:
-        fields = [_outward(getattr(call, field), blocks) for field in call.__struct_fields__]
+        fields = [outward(getattr(call, field), blocks) for field in call.__struct_fields__]
         return (BlockCall, *fields)
     for member in call.params.value.members:
-        _outward(member.key, blocks)  # an alias is not decided here
+        outward(member.key, blocks)  # an alias is not decided here
     read = frozenset((use.path, use.test, use.dynamic) for one in expressions(call.params.value) for use in _uses(one))
     effects = spec.effects
     told = call.params.value.get(effects.param) if isinstance(effects, EffectsUnless) else None
-    return (BlockCall, name, read, _outward(told, blocks))
+    return (BlockCall, name, read, outward(told, blocks))
 
 
 def _uses(expression: Expression) -> tuple[Use, ...]:
     if expression.tree is None or expression.via is not None:
-        raise _Intricate
+        raise Intricate
     return uses(expression.tree)
 
 
