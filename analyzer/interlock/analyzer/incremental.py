@@ -421,7 +421,7 @@ class _Again:
             unit = self._slice(needed, connected or any(ties.known[step].holds for step in needed.kept))
             steps += [one for one in _found(step_rules(), unit, give_way) if again(one.span.piece)]
         self.unit.ties = ties
-        self.unit.least = last.least if not connected and (edit.own is None or not edit.own.changed) else {}
+        self.unit.least = last.least if not connected else {}
         whole = dict(last.whole)
         for rule, found in last.whole.items():
             if edit.seen or any(_points_into(one, edit.gone) for one in found):

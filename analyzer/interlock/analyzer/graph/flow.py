@@ -77,10 +77,6 @@ class ListFlow:
         self.owner = owner
         self.parent = parent
         self.branch = branch
-        self.index = {step.id: number for number, step in reversed(list(enumerate(self.steps))) if step.id}
-        self.edges: tuple[tuple[Edge, ...], ...] = tuple(
-            self._edges(number, step) for number, step in enumerate(self.steps)
-        )
         self._must: list[frozenset[int] | None] | None = None
         self._may: list[frozenset[int] | None] | None = None
         self._end: list[frozenset[int] | None] = []
@@ -88,6 +84,16 @@ class ListFlow:
         self._loops: tuple[Loop, ...] | None = None
 
     # -- edges ------------------------------------------------------------------------------
+
+    @cached_property
+    def index(self) -> dict[str, int]:
+        """The numbers of the steps by their ids; of two alike, that of the first."""
+        return {step.id: number for number, step in reversed(list(enumerate(self.steps))) if step.id}
+
+    @cached_property
+    def edges(self) -> tuple[tuple[Edge, ...], ...]:
+        """The ways on from each step."""
+        return tuple([self._edges(number, step) for number, step in enumerate(self.steps)])
 
     def next_targets(self, step: Step) -> tuple[int, ...] | None:
         """Where the ``next`` of a step may go; None where it has none, or a bad one (IL213)."""
@@ -145,6 +151,8 @@ class ListFlow:
     @property
     def jumps(self) -> bool:
         """Whether any step goes elsewhere than to the following one."""
+        if all(step.next is None for step in self.steps):
+            return False
         return any(edge.explicit for edges in self.edges for edge in edges)
 
     # -- dataflow ---------------------------------------------------------------------------

@@ -198,7 +198,7 @@ class Bounds:
                 break
             if not sizes:
                 # One that may be skipped takes nothing then, and that is the least.
-                if flow.edges[number][0].skipped or len(flow.edges[number]) > 1:
+                if step.when is not None and step.when.value is not True:
                     continue
                 least = self.step(step)
                 if least is None:

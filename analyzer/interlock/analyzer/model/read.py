@@ -23,7 +23,8 @@ class ReadStep(msgspec.Struct, frozen=True, eq=False):
 
     ``broken`` is whether the document was broken then, which matters where a list looked ``empty``, and
     ``torn`` whether a key of this step was among what could not be read; ``bad_ids`` are the ids in it that
-    are no names, ``unread`` the inputs that are named in what could not be used.
+    are no names, ``unread`` the inputs that are named in what could not be used.  ``settled``: nothing in it
+    speaks of the line it stands on, as an id that a fix makes up does.
     """
 
     step: Step | None
@@ -33,11 +34,7 @@ class ReadStep(msgspec.Struct, frozen=True, eq=False):
     bad_ids: tuple[str, ...]
     unread: tuple[str, ...]
     empty: bool
-
-    @property
-    def settled(self) -> bool:
-        """Whether nothing in it speaks of the line it stands on, as an id that a fix makes up does."""
-        return not any(one.code == "IL104" and one.fix is not None for one in self.findings)
+    settled: bool
 
 
 class ReadSteps:
@@ -105,7 +102,7 @@ class _WorkflowReader(StepReader):
         """A step; what is inside of one, or behind an alias, is not remembered by itself."""
         if self._inside or via is not None or isinstance(node, Alias):
             return super().step(node, via)
-        torn = node.piece.base + len(node.piece.text) in self._torn_off
+        torn = bool(self._torn_off) and node.piece.base + len(node.piece.text) in self._torn_off
         known = self._memory.before.get(node)
         stale = known is None or known.torn != torn or (known.empty and known.broken != self.broken)
         if known is None or stale or not known.settled:
@@ -116,11 +113,15 @@ class _WorkflowReader(StepReader):
             step = super().step(node, via)
             self._inside = False
             bad_ids, unread = tuple(self.bad_ids[ids:]), tuple(self.unread[left:])
-            known = ReadStep(step, self.sink.since(mark), self.broken, torn, bad_ids, unread, self.saw_empty)
+            findings = self.sink.since(mark)
+            settled = not any(one.code == "IL104" and one.fix is not None for one in findings)
+            known = ReadStep(step, findings, self.broken, torn, bad_ids, unread, self.saw_empty, settled)
         else:
-            self.sink.extend(known.findings)
-            self.bad_ids += known.bad_ids
-            self.unread += known.unread
+            if known.findings:
+                self.sink.extend(known.findings)
+            if known.bad_ids or known.unread:
+                self.bad_ids += known.bad_ids
+                self.unread += known.unread
         self._memory.now[node] = known
         return known.step
 

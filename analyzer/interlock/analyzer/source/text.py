@@ -9,6 +9,7 @@ the rest.  Lines are found only when a person has to be told about one.
 from __future__ import annotations
 
 from bisect import bisect_right
+from itertools import accumulate
 from typing import NamedTuple
 
 import msgspec
@@ -35,13 +36,8 @@ class SourceText:
     def line_starts(self) -> list[int]:
         """The offset at which each line starts; the first is 0."""
         if self._starts is None:
-            starts = [0]
-            find = self.text.find
-            at = find("\n")
-            while at >= 0:
-                starts.append(at + 1)
-                at = find("\n", at + 1)
-            self._starts = starts
+            lengths = [len(line) + 1 for line in self.text.split("\n")]
+            self._starts = list(accumulate(lengths[:-1], initial=0))
         return self._starts
 
     def position(self, offset: int) -> Position:

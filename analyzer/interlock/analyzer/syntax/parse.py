@@ -438,10 +438,11 @@ class _Parse:
         if not waiting:
             return None
         anchors = self.outer.anchors
+        written = text if self.text is self.source.text else self.source.text[start:end]
         for index, chunk in enumerate(waiting):
-            if any(anchors.get(name) is not node for name, node in chunk.uses.items()):
+            if chunk.uses and any(anchors.get(name) is not node for name, node in chunk.uses.items()):
                 continue
-            if chunk.piece.text != self.source.text[start:end]:
+            if chunk.piece.text != written:
                 continue
             del waiting[index]
             chunk.piece.base = start
