@@ -40,6 +40,19 @@ test("nothing is asked once the run is over", () => {
   assert.deepEqual(over.questions, []);
 });
 
+test("a review that is settled replaces what had been seen of the steps inside", () => {
+  const seen = (decision: string) => {
+    const progress = after(
+      ["step.completed", "write/first"], ["step.failed", "write/put", { message: "500" }], ["step.skipped", "write/not"], ["step.failed", "writer"],
+      ["review.opened", "write", { message: "500" }], ["review.settled", "write", { decision }],
+    );
+    return Object.fromEntries([...progress.steps].map(([path, step]) => [path, step.state]));
+  };
+  assert.deepEqual(seen("committed"), { "write/first": "settled", "write/put": "settled", "write/not": "skipped", writer: "failed", write: "running" });
+  assert.deepEqual(seen("not-committed"), { writer: "failed", write: "running" });
+  assert.deepEqual(seen("abandon"), { "write/first": "settled", "write/put": "failed", "write/not": "skipped", writer: "failed", write: "failed" });
+});
+
 test("an event that was seen changes nothing", () => {
   const progress = after(["step.completed", "a"]);
   assert.equal(progress.apply({ seq, run: "r", at: 0, kind: "step.failed", path: "a", visit: 1, data: {} }), false);

@@ -1,17 +1,19 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { documentAround, marksOf, nodeAt, nodesOf, stretches, toUnits, workflowAt, type Graph, type GraphLane, type GraphNode } from "../src/graph/model.ts";
+import { marksOf, nodeAt, nodesOf, workflowAt, type Graph, type GraphLane, type GraphNode, type Position } from "../src/graph/model.ts";
 import { draw, labelOf, svgText, type Shape } from "../webview/draw.ts";
 import { first, fit, kept, LARGEST, reveal, SMALLEST, zoom } from "../webview/sight.ts";
 import { mixed, pageStyle, styleWith } from "../webview/style.ts";
 
-const node = (path: string, offset: number, end: number, more: Partial<GraphNode> = {}): GraphNode => ({
+/** Columns of one line, but for the last test of a place. */
+const at = (character: number, line = 0): Position => ({ line, character });
+const node = (path: string, start: number, end: number, more: Partial<GraphNode> = {}): GraphNode => ({
   path, id: path.split("/").at(-1) ?? "", kind: "block", shape: "block", detail: "log", when: "", marks: [], lease: "",
-  held_to_the_end: false, line: 1, column: 1, offset, end_offset: end, x: 10, y: offset, width: 100, height: 40, lanes: [], ...more,
+  held_to_the_end: false, line: 1, range: { start: at(start), end: at(end) }, x: 10, y: start, width: 100, height: 40, lanes: [], ...more,
 });
 const lane = (nodes: GraphNode[], edges: GraphLane["edges"] = [], name = ""): GraphLane => ({ name, x: 0, y: 0, width: 200, height: 300, nodes, edges });
 const graph = (lanes: GraphLane[]): Graph => ({
-  version: 1, workflow: "w<1>", file: "w", line: 1, admission: "1 at once", intervals: { transitions: "2 to 4" }, width: 300, height: 400, lanes,
+  workflow: "w<1>", file: "w", range: { start: at(0), end: at(80) }, admission: "1 at once", intervals: { transitions: "2 to 4" }, width: 300, height: 400, lanes,
 });
 const every = (shapes: Shape[]): Shape[] => shapes.flatMap((one) => [one, ...every(one.children)]);
 
@@ -20,45 +22,28 @@ test("nodes come in the order of the text, those inside after the one around the
   assert.deepEqual(nodesOf(given).map((one) => one.path), ["a", "a/l/x", "a/r/y", "b", "on_cancel/z"]);
 });
 
-test("offsets in code points become those of the editor", () => {
-  const text = "a😀b😀c";
-  assert.deepEqual([...toUnits(text, [4, 0, 2, 1, 99])], [[0, 0], [1, 1], [2, 3], [4, 6], [99, 7]]);
-  const [first] = stretches(graph([lane([node("s", 2, 5)])]), text);
-  assert.deepEqual(first, { path: "s", start: 3, end: 7 });
-});
-
 test("a place belongs to the innermost step around it", () => {
-  const places = stretches(graph([lane([node("a", 0, 50, { lanes: [lane([node("a/x", 10, 20)])] }), node("b", 60, 70)])]), "x".repeat(80));
-  assert.deepEqual([5, 15, 20, 55, 65].map((at) => nodeAt(places, at)), ["a", "a/x", "a/x", undefined, "b"]);
+  const nodes = nodesOf(graph([lane([node("a", 0, 50, { lanes: [lane([node("a/x", 10, 20)])] }), node("b", 60, 70)])]));
+  assert.deepEqual([5, 15, 20, 55, 65].map((one) => nodeAt(nodes, at(one))), ["a", "a/x", "a/x", undefined, "b"]);
+  const long = { range: { start: at(4, 2), end: at(3, 5) } };
+  const below = [node("c", 0, 0, long)];
+  assert.deepEqual([at(3, 2), at(4, 2), at(0, 3), at(99, 4), at(3, 5), at(4, 5)].map((one) => nodeAt(below, one)), [undefined, "c", "c", "c", "c", undefined]);
 });
 
 test("findings are painted on their step, the worst one gives the colour", () => {
-  const places = [{ path: "a", start: 0, end: 50 }, { path: "a/x", start: 10, end: 20 }];
-  const marks = marksOf(places, [
-    { start: 12, severity: "hint", message: "one" }, { start: 13, severity: "error", message: "two" },
-    { start: 14, severity: "warning", message: "three" }, { start: 60, severity: "warning", message: "of the head" },
-    { start: 90, severity: "error", message: "of another workflow" },
-  ], { start: 0, end: 80 });
+  const marks = marksOf([node("a", 0, 50), node("a/x", 10, 20)], [
+    { start: at(12), severity: "hint", message: "one" }, { start: at(13), severity: "error", message: "two" },
+    { start: at(14), severity: "warning", message: "three" }, { start: at(60), severity: "warning", message: "of the head" },
+    { start: at(90), severity: "error", message: "of another workflow" },
+  ], { start: at(0), end: at(80) });
   assert.deepEqual(marks, {
     "a/x": { severity: "error", messages: ["one", "two", "three"] }, "": { severity: "warning", messages: ["of the head"] },
   });
 });
 
-test("a workflow ends where the next document of the file begins", () => {
-  const text = "# a\nworkflow: a\n---\nworkflow: b\n--- # c\nworkflow: c\n---x\n";
-  const part = (line: number): string => {
-    const { start, end } = documentAround(text, line);
-    return text.slice(start, end);
-  };
-  assert.equal(part(2), "# a\nworkflow: a\n");
-  assert.equal(part(4), "---\nworkflow: b\n");
-  assert.equal(part(6), "--- # c\nworkflow: c\n---x\n");
-  assert.equal(documentAround("workflow: a", 1).end, 12);
-});
-
-test("the cursor chooses the workflow that it stands in", () => {
-  const rows = [3, 20].map((line) => ({ name: `at ${line}`, range: { start: { line, character: 0 } } }));
-  assert.deepEqual([0, 3, 19, 20, 99].map((line) => workflowAt(rows, line)?.name), ["at 3", "at 3", "at 3", "at 20", "at 20"]);
+test("the cursor chooses the workflow in whose document it stands", () => {
+  const rows = [3, 20].map((line) => ({ name: `from ${line}`, document: { start: at(0, line), end: at(0, line + 10) } }));
+  assert.deepEqual([0, 3, 19, 20, 99].map((line) => workflowAt(rows, line)?.name), ["from 3", "from 3", "from 3", "from 20", "from 20"]);
   assert.equal(workflowAt([], 0), undefined);
 });
 

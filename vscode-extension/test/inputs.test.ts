@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { fieldsOf, gather, read, written, type InputRow, type WorkflowRow } from "../src/runs/inputs.ts";
+import { fieldsOf, gather, read, written, type InputRow, type Needs } from "../src/runs/inputs.ts";
 
 const input = (type: string, more: Partial<InputRow> = {}): InputRow => ({ name: "x", type, secret: false, required: true, ...more });
-const workflow = (inputs: InputRow[], secrets: string[] = []): WorkflowRow => ({
-  name: "w", range: { start: { line: 0, character: 0 }, end: { line: 0, character: 0 } }, inputs, secrets, blocks: [],
+const workflow = (inputs: InputRow[], secrets: string[] = []): Needs => ({
+  name: "w", inputs, secrets, blocks: [],
 });
 
 test("each type reads its own values", () => {

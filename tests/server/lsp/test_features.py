@@ -536,6 +536,49 @@ def test_the_graph_comes_as_json(shared: Client) -> None:
     assert [node["id"] for node in graph["lanes"][0]["nodes"]] == ["fetch", "both", "hold", "told"]
 
 
+TWO = """\
+# 𝔘 before the first
+workflow: one
+steps:
+  - {id: 𝔘, block: log, params: {message: one}}
+  - id: both
+    concurrency:
+      branches:
+        left: {steps: [{id: 𝔘𝔘, block: log, params: {message: in}}]}
+---
+- no workflow
+# two
+---
+workflow: two
+steps:
+  - {id: only, block: log, params: {message: two}}
+"""
+
+
+def test_the_graph_says_where_steps_and_the_workflow_stand_for_the_client(shared: Client) -> None:
+    opened = Opened(shared, TWO)
+    lines = TWO.splitlines()
+
+    def drawn(name: str) -> Any:
+        return shared.request(
+            "workspace/executeCommand", {"command": "interlock.graph", "arguments": [opened.uri, name]}
+        )
+
+    def text_at(place: Any) -> str:
+        line, end = place["start"]["line"], place["end"]["line"]
+        assert line == end
+        units = lines[line].encode("utf-16-le")
+        return units[2 * place["start"]["character"] : 2 * place["end"]["character"]].decode("utf-16-le")
+
+    one, two = drawn("one"), drawn("two")
+    first, both = one["lanes"][0]["nodes"]
+    assert text_at(first["range"]) == "{id: 𝔘, block: log, params: {message: one}}"
+    [inside] = both["lanes"][0]["nodes"]
+    assert text_at(inside["range"]) == "{id: 𝔘𝔘, block: log, params: {message: in}}"
+    assert one["range"] == {"start": {"line": 0, "character": 0}, "end": {"line": 8, "character": 0}}
+    assert two["range"] == {"start": {"line": 11, "character": 0}, "end": {"line": 15, "character": 0}}
+
+
 def test_a_rule_is_explained(shared: Client) -> None:
     page = shared.request("workspace/executeCommand", {"command": "interlock.explain", "arguments": ["nested-wait"]})
     assert page["code"] == "IL401"

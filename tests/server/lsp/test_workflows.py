@@ -35,6 +35,11 @@ def asked(client: Client, uri: str) -> Any:
 def test_the_workflows_of_a_file_with_their_inputs(shared: Client) -> None:
     caller, called = asked(shared, Opened(shared, CALLER).uri)
     assert [caller["name"], called["name"]] == ["caller", "called.from.here"]
+    border, end = CALLER[: CALLER.index("---")].count("\n"), CALLER.count("\n")
+    assert [(one["document"]["start"]["line"], one["document"]["end"]["line"]) for one in (caller, called)] == [
+        (0, border),
+        (border, end),
+    ]
     assert caller["inputs"] == [
         {"name": "count", "type": "integer", "secret": False, "required": False, "default": 3},
         {"name": "tone", "type": "string", "secret": False, "required": True, "enum": ["plain", "formal"]},

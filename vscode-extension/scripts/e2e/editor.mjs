@@ -153,6 +153,11 @@ class Editor {
     return this.page.locator(`.sidebar .monaco-list-row[aria-label^="${label}"]`).first();
   }
 
+  /** Waits until the tree has no such line any more: until then the lines below it will move. */
+  async gone(label) {
+    await until(`no line ${label}`, async () => (await this.row(label).count()) === 0);
+  }
+
   /** Uses one of the buttons that a line of the tree has. */
   async press(label, action) {
     await this.retried(async () => {

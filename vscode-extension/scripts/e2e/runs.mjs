@@ -89,20 +89,23 @@ export async function desk(editor, folder, programs) {
     await ends(runs.guarded, "completed");
     assert.deepEqual(status(runs.guarded).outputs, { status: 201 });
     await until("the end in the graph", () => frame.$('g.node.is-settled[data-path="tell"]'));
+    await until("the write that was committed in the graph", () => frame.$('g.node.is-settled[data-path="write/put"]'));
+    await editor.gone("Held for Review,");
 
     await editor.press("flaky,", "Retry");
     await ends(runs.flaky, "completed");
+    await editor.gone("Failed,");
 
-    const waiting = editor.page.locator('.sidebar .monaco-list-row[aria-label^="holder, waiting for signal"]');
-    await waiting.waitFor();
     await editor.menu("holder, waiting for signal", "Send Signal…");
     await editor.fill('{"word": "yes"}');
     await ends(runs.holder, "completed");
     assert.deepEqual(status(runs.holder).outputs, { word: "yes" });
     await until("the lease with the next one", () => status(second).status === "waiting_for_signal");
+    await editor.gone("holder, waiting for resource");
     await editor.press("holder, waiting for signal", "Cancel");
     await editor.page.locator(".monaco-dialog-box .monaco-button", { hasText: "Cancel the Run" }).click();
     await ends(second, "cancelled");
+    await editor.gone("holder, waiting for signal");
 
     const [first, queued] = singles[0] === JSON.parse(interlock("queue", "--json")).find((one) => one.workflow === "single").active[0] ? singles : singles.reverse();
     await editor.press("single, waiting for signal", "Reject");
@@ -110,9 +113,10 @@ export async function desk(editor, folder, programs) {
     await ends(first, "completed");
     assert.deepEqual(status(first).outputs, { outcome: "rejected", why: "not now" });
     await until("the next one admitted", () => status(queued).status === "waiting_for_signal");
+    await editor.gone("Queued,");
     await editor.press("single, waiting for signal", "Approve");
     await ends(queued, "completed");
-    await until("nothing left that waits", async () => (await editor.row("Waiting,").count()) === 0);
+    await editor.gone("Waiting,");
 
     await editor.retried(async () => {
       await editor.row("Completed,").click({ timeout: 5000 });
@@ -121,9 +125,13 @@ export async function desk(editor, folder, programs) {
     });
     await editor.menu("single,", "Open Definition");
     await editor.page.locator(".line-numbers.active-line-number", { hasText: /^(2\d|3\d)$/ }).waitFor();
+    await editor.menu("single,", "Copy Id");
+    await until("the id in the clipboard", async () => [first, queued].includes(await editor.page.evaluate(() => navigator.clipboard.readText())));
+    await editor.menu("single,", "Show Status");
+    await editor.page.locator(".view-line", { hasText: '"workflow": "single"' }).first().waitFor();
     await editor.shot("view-done");
   } finally {
     worker.kill();
   }
-  said("from the view: reviewed, retried, signalled, cancelled, rejected, approved, opened");
+  said("from the view: reviewed, retried, signalled, cancelled, rejected, approved, opened, copied, shown");
 }

@@ -1,5 +1,16 @@
 /** The graph as the server gives it, and what the editor asks of it: places, nodes, marks. Pure. */
 
+/** A place in the text as the editor and the protocol count: from 0, in UTF-16 units. */
+export interface Position {
+  line: number;
+  character: number;
+}
+
+export interface Range {
+  start: Position;
+  end: Position;
+}
+
 export interface GraphEdge {
   from: string;
   /** null: the end of the list. */
@@ -28,11 +39,9 @@ export interface GraphNode {
   marks: string[];
   lease: string;
   held_to_the_end: boolean;
+  /** Counted from 1. */
   line: number;
-  column: number;
-  /** Counted in code points of the text. */
-  offset: number;
-  end_offset: number;
+  range: Range;
   x: number;
   y: number;
   width: number;
@@ -41,10 +50,10 @@ export interface GraphNode {
 }
 
 export interface Graph {
-  version: number;
   workflow: string;
   file: string;
-  line: number;
+  /** Where the YAML document stands that the workflow is. */
+  range: Range;
   admission: string;
   intervals: Record<string, string>;
   width: number;
@@ -66,49 +75,23 @@ export function nodesOf(graph: Graph): GraphNode[] {
   return found;
 }
 
-/** A node's stretch of the text, in UTF-16 units as the editor counts. */
-export interface Stretch {
-  path: string;
-  start: number;
-  end: number;
-}
+const upTo = (one: Position, other: Position): boolean =>
+  one.line < other.line || (one.line === other.line && one.character <= other.character);
 
-/** Where the nodes stand in the text. */
-export function stretches(graph: Graph, text: string): Stretch[] {
-  const nodes = nodesOf(graph);
-  const units = toUnits(text, nodes.flatMap((node) => [node.offset, node.end_offset]));
-  return nodes.map((node) => ({
-    path: node.path, start: units.get(node.offset) ?? 0, end: units.get(node.end_offset) ?? text.length,
-  }));
-}
-
-/** Offsets in code points as offsets in UTF-16 units. */
-export function toUnits(text: string, offsets: readonly number[]): Map<number, number> {
-  const found = new Map<number, number>();
-  let unit = 0;
-  let point = 0;
-  for (const offset of [...new Set(offsets)].sort((a, b) => a - b)) {
-    while (point < offset && unit < text.length) {
-      unit += (text.codePointAt(unit) ?? 0) > 0xffff ? 2 : 1;
-      point += 1;
-    }
-    found.set(offset, unit);
-  }
-  return found;
-}
+const around = ({ start, end }: Range, place: Position): boolean => upTo(start, place) && upTo(place, end);
 
 /** The innermost node around a place; undefined outside of all steps. */
-export function nodeAt(places: readonly Stretch[], unit: number): string | undefined {
-  let found: Stretch | undefined;
-  for (const place of places)
-    if (place.start <= unit && unit <= place.end && (found === undefined || place.start >= found.start)) found = place;
+export function nodeAt(nodes: readonly GraphNode[], place: Position): string | undefined {
+  let found: GraphNode | undefined;
+  for (const node of nodes)
+    if (around(node.range, place) && (found === undefined || upTo(found.range.start, node.range.start))) found = node;
   return found?.path;
 }
 
 export type Severity = "error" | "warning" | "hint";
 
 export interface Finding {
-  start: number;
+  start: Position;
   severity: Severity;
   message: string;
 }
@@ -125,12 +108,12 @@ export const HEAD = "";
 
 /**
  * What is wrong at each node: at the innermost one that a finding stands in. What stands outside of all steps
- * but inside of the workflow's `bounds` is the head's.
+ * but inside of the workflow's document is the head's.
  */
-export function marksOf(places: readonly Stretch[], findings: readonly Finding[], bounds: Bounds): Record<string, Mark> {
+export function marksOf(nodes: readonly GraphNode[], findings: readonly Finding[], document: Range): Record<string, Mark> {
   const found: Record<string, Mark> = {};
   for (const finding of findings) {
-    const path = nodeAt(places, finding.start) ?? (bounds.start <= finding.start && finding.start < bounds.end ? HEAD : undefined);
+    const path = nodeAt(nodes, finding.start) ?? (around(document, finding.start) ? HEAD : undefined);
     if (path === undefined) continue;
     const mark = (found[path] ??= { severity: finding.severity, messages: [] });
     mark.messages.push(finding.message);
@@ -139,28 +122,7 @@ export function marksOf(places: readonly Stretch[], findings: readonly Finding[]
   return found;
 }
 
-export interface Bounds {
-  start: number;
-  end: number;
-}
-
-/** The document of a file of several that a line (from 1) stands in, in UTF-16 units. */
-export function documentAround(text: string, line: number): Bounds {
-  const bounds = { start: 0, end: text.length + 1 };
-  let at = 0;
-  for (const [place, row] of text.split("\n").entries()) {
-    if (/^---(\s|$)/.test(row)) {
-      if (place + 1 > line) return { ...bounds, end: at };
-      bounds.start = at;
-    }
-    at += row.length + 1;
-  }
-  return bounds;
-}
-
-/** Which of a file's workflows a place belongs to: the last that begins at or before its line. */
-export function workflowAt<T extends { range: { start: { line: number } } }>(
-  workflows: readonly T[], line: number,
-): T | undefined {
-  return workflows.findLast((one) => one.range.start.line <= line) ?? workflows[0];
+/** Which of a file's workflows a line belongs to: the one in whose document it stands. */
+export function workflowAt<T extends { document: Range }>(workflows: readonly T[], line: number): T | undefined {
+  return workflows.findLast((one) => one.document.start.line <= line) ?? workflows[0];
 }

@@ -4,7 +4,7 @@ import { LANGUAGE, type Language } from "../language.ts";
 import { painted, type Progress } from "../runs/events.ts";
 import type { WorkflowRow } from "../runs/inputs.ts";
 import { localRoots, page } from "../webview.ts";
-import { documentAround, marksOf, nodeAt, stretches, workflowAt, type Finding, type Graph, type Severity, type Stretch } from "./model.ts";
+import { marksOf, nodeAt, nodesOf, workflowAt, type Finding, type Graph, type GraphNode, type Severity } from "./model.ts";
 
 const BODY = `
 <div id="bar" role="toolbar" aria-label="Graph">
@@ -25,8 +25,9 @@ interface Shown {
   document: vscode.TextDocument;
   workflow: string | undefined;
   graph: Graph | undefined;
+  /** The version of the text that the graph is of, and the graph's nodes. */
   version: number;
-  places: Stretch[];
+  nodes: GraphNode[];
 }
 
 type Message =
@@ -90,7 +91,7 @@ export class GraphPanel implements vscode.Disposable {
   }
 
   #begin(document: vscode.TextDocument, workflow: string | undefined): void {
-    this.#shown = { document, workflow, graph: undefined, version: -1, places: [] };
+    this.#shown = { document, workflow, graph: undefined, version: -1, nodes: [] };
   }
 
   /** Opens the graph of a workflow; without a name of the one at the cursor. */
@@ -176,13 +177,12 @@ export class GraphPanel implements vscode.Disposable {
     const asked = ++this.#asked;
     const { document } = shown;
     const version = document.version;
-    const text = document.getText();
     try {
       shown.workflow ??= await this.#atCursor(document);
       const graph = await this.language.graph(document.uri, shown.workflow);
       if (asked !== this.#asked || this.#shown !== shown) return;
       if (document.version !== version) return this.#soon(EDIT_PAUSE);
-      Object.assign(shown, { graph, version, places: stretches(graph, text) });
+      Object.assign(shown, { graph, version, nodes: nodesOf(graph) });
       if (this.#panel !== undefined) this.#panel.title = `Graph: ${graph.workflow}`;
       this.#sendAll();
     } catch (error) {
@@ -217,10 +217,8 @@ export class GraphPanel implements vscode.Disposable {
     const shown = this.#shown;
     if (shown?.graph === undefined || shown.document.version !== shown.version) return;
     const rows = vscode.languages.getDiagnostics(shown.document.uri).filter((row) => row.source === "interlock");
-    const findings = rows.map((row): Finding => ({
-      start: shown.document.offsetAt(row.range.start), severity: severityOf(row), message: row.message,
-    }));
-    this.#send({ type: "marks", marks: marksOf(shown.places, findings, documentAround(shown.document.getText(), shown.graph.line)) });
+    const findings = rows.map((row): Finding => ({ start: row.range.start, severity: severityOf(row), message: row.message }));
+    this.#send({ type: "marks", marks: marksOf(shown.nodes, findings, shown.graph.range) });
   }
 
   #states(): void {
@@ -245,7 +243,7 @@ export class GraphPanel implements vscode.Disposable {
   #cursor(editor: vscode.TextEditor, reveal: boolean): void {
     const shown = this.#shown;
     if (shown === undefined || shown.document.version !== shown.version) return;
-    const path = nodeAt(shown.places, shown.document.offsetAt(editor.selection.active));
+    const path = nodeAt(shown.nodes, editor.selection.active);
     this.#send({ type: "cursor", path: path ?? null, reveal });
     if (path === undefined) void this.#another(shown, editor.selection.active.line);
   }
@@ -265,9 +263,9 @@ export class GraphPanel implements vscode.Disposable {
 
   async #goTo(path: string, keepFocus: boolean): Promise<void> {
     const shown = this.#shown;
-    const place = shown?.places.find((one) => one.path === path);
+    const place = shown?.nodes.find((one) => one.path === path)?.range.start;
     if (shown === undefined || place === undefined) return;
-    const at = shown.document.positionAt(place.start);
+    const at = new vscode.Position(place.line, place.character);
     const open = vscode.window.visibleTextEditors.find((one) => one.document === shown.document);
     const editor = await vscode.window.showTextDocument(shown.document, {
       viewColumn: open?.viewColumn ?? vscode.ViewColumn.One, preserveFocus: keepFocus, preview: false,

@@ -120,7 +120,18 @@ export class Progress {
     if (asks !== undefined) step.asks = asks;
     this.steps.delete(event.path); // what happened last stands last
     this.steps.set(event.path, step);
+    if (event.kind === "review.settled") this.#settled(step, text(event.data["decision"]));
     return true;
+  }
+
+  /** What a person has said of a protected section replaces what had been seen of the steps inside. */
+  #settled(section: StepProgress, decision: string): void {
+    if (decision === "abandon") Object.assign(section, { state: "failed", detail: "the review was abandoned" });
+    for (const step of this.steps.values()) {
+      if (!step.path.startsWith(`${section.path}/`)) continue;
+      if (decision === "not-committed") this.steps.delete(step.path); // they run again
+      if (decision === "committed" && step.state !== "skipped") Object.assign(step, { state: "settled", detail: "committed, as a person said" });
+    }
   }
 
   #run(event: Event): void {

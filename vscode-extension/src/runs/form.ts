@@ -1,14 +1,14 @@
 /** Asks for the inputs of a run, in a page of its own. */
 import * as vscode from "vscode";
 import { localRoots, page } from "../webview.ts";
-import { fieldsOf, gather, type Given, type WorkflowRow } from "./inputs.ts";
+import { fieldsOf, gather, type Given, type Needs } from "./inputs.ts";
 
 type Message =
   | { type: "ready" | "cancel" }
   | { type: "answers"; inputs: Record<string, string>; secrets: Record<string, string> };
 
 /** What the person gave; undefined where they changed their mind. Nothing is asked where nothing is missing. */
-export async function askInputs(workflow: WorkflowRow, extension: vscode.Uri): Promise<Given | undefined> {
+export async function askInputs(workflow: Needs, extension: vscode.Uri): Promise<Given | undefined> {
   const fields = fieldsOf(workflow, process.env);
   if (fields.length === 0) return { inputs: {}, secrets: {} };
   const panel = vscode.window.createWebviewPanel(

@@ -1,4 +1,5 @@
 /** What a workflow has to be given before it runs, and how answers of a form become values. Pure. */
+import type { Range } from "../graph/model.ts";
 
 export interface InputRow {
   name: string;
@@ -9,13 +10,19 @@ export interface InputRow {
   enum?: unknown[];
 }
 
-/** One workflow of a file, as the server describes it. */
-export interface WorkflowRow {
+/** What a workflow has to be given, and the blocks that act in it and in all that it can start. */
+export interface Needs {
   name: string;
-  range: { start: { line: number; character: number }; end: { line: number; character: number } };
   inputs: InputRow[];
   secrets: string[];
   blocks: string[];
+}
+
+/** One workflow of a file, as the server describes it. */
+export interface WorkflowRow extends Needs {
+  /** Where its name stands, and the YAML document that it is. */
+  range: Range;
+  document: Range;
 }
 
 /** How a field of the form looks. */
@@ -35,7 +42,7 @@ export interface Field {
 const UNGIVEN = "";
 
 /** The fields of the form; a host's secret that the environment has is not asked for. */
-export function fieldsOf(workflow: WorkflowRow, environment: Readonly<Record<string, string | undefined>>): Field[] {
+export function fieldsOf(workflow: Needs, environment: Readonly<Record<string, string | undefined>>): Field[] {
   const inputs = workflow.inputs.map(inputField);
   const secrets = missingSecrets(workflow, environment).map((name): Field => ({
     name, label: name, note: "secret; it is handed to this run and written down nowhere", control: "password",
@@ -44,7 +51,7 @@ export function fieldsOf(workflow: WorkflowRow, environment: Readonly<Record<str
   return [...inputs, ...secrets];
 }
 
-export function missingSecrets(workflow: WorkflowRow, environment: Readonly<Record<string, string | undefined>>): string[] {
+export function missingSecrets(workflow: Needs, environment: Readonly<Record<string, string | undefined>>): string[] {
   return workflow.secrets.filter((name) => environment[name] === undefined);
 }
 
@@ -139,7 +146,7 @@ export interface Given {
 
 /** All answers of the form as inputs and secrets, or what is wrong by the field's name. */
 export function gather(
-  workflow: WorkflowRow, answers: Record<string, string>, hostAnswers: Record<string, string>,
+  workflow: Needs, answers: Record<string, string>, hostAnswers: Record<string, string>,
 ): Given | { problems: Record<string, string> } {
   const inputs: Record<string, unknown> = {};
   const problems: Record<string, string> = {};

@@ -9,7 +9,7 @@ import type { Stream } from "../program/process.ts";
 import { allowanceOf, placeOf, Refused, say, type Desk } from "./desk.ts";
 import { parseEvent, Progress } from "./events.ts";
 import { askInputs } from "./form.ts";
-import { missingSecrets, type WorkflowRow } from "./inputs.ts";
+import { missingSecrets, type Needs } from "./inputs.ts";
 import type { Questions } from "./questions.ts";
 
 interface Status {
@@ -80,9 +80,9 @@ export class Sessions implements vscode.Disposable {
   }
 
   /** Goes on with a stored run: after a retry, or where its program has ended. */
-  async resume(place: Place, run: string, workflow: WorkflowRow | undefined): Promise<void> {
+  async resume(place: Place, run: string, workflow: Needs | undefined): Promise<void> {
     if (this.driven(run)) return say(`The run ${run} goes on already.`);
-    const wanted = workflow ?? { name: run, range: { start: { line: 0, character: 0 }, end: { line: 0, character: 0 } }, inputs: [], secrets: [], blocks: [] };
+    const wanted: Needs = workflow ?? { name: run, inputs: [], secrets: [], blocks: [] };
     const allowance = await allowed(wanted, allowanceOf(place));
     if (allowance === undefined) return;
     if (missingSecrets(wanted, { ...process.env, ...this.#secrets.get(run) }).length > 0) {
@@ -104,7 +104,7 @@ export class Sessions implements vscode.Disposable {
     this.#streams.set(run, [this.#follow(place, run, false)]);
   }
 
-  async #drive(place: Place, run: string, workflow: WorkflowRow, allowance: Allowance): Promise<void> {
+  async #drive(place: Place, run: string, workflow: Needs, allowance: Allowance): Promise<void> {
     for (const old of this.#streams.get(run) ?? []) old.stop();
     const line = (text: string): void => this.output.appendLine(text);
     line(`── ${workflow.name}, run ${run}`);
@@ -169,7 +169,7 @@ export class Sessions implements vscode.Disposable {
 }
 
 /** What may act in a run, after asking for what the settings do not allow; undefined where it may not. */
-async function allowed(workflow: WorkflowRow, set: Allowance): Promise<Allowance | undefined> {
+async function allowed(workflow: Needs, set: Allowance): Promise<Allowance | undefined> {
   const asked = GUARDED.filter((name) => workflow.blocks.includes(name) && !set.allow.includes(name));
   if (asked.length === 0) return set;
   const words = asked.map((name) => `"${name}"`).join(" and ");

@@ -5,9 +5,11 @@ import type { Language } from "../language.ts";
 import * as commands from "../program/commandline.ts";
 import { Refused, say, type Desk } from "../runs/desk.ts";
 import type { WorkflowRow } from "../runs/inputs.ts";
-import type { Questions } from "../runs/questions.ts";
+import type { Asked, Questions } from "../runs/questions.ts";
 import type { Sessions } from "../runs/sessions.ts";
-import type { Line, Runs } from "./tree.ts";
+import type { Line } from "./lines.ts";
+import type { Item } from "./model.ts";
+import type { Runs } from "./tree.ts";
 
 interface Parts {
   desk: Desk;
@@ -23,48 +25,52 @@ interface Definition {
   workflow: WorkflowRow;
 }
 
+/** What an action does with the run of a line; of the line itself it needs what the step there waits for. */
+type Act = (asked: Asked, item: Item) => Thenable<unknown> | void;
+
 export function registerActions(parts: Parts): vscode.Disposable[] {
-  const { desk, graph, questions, sessions, tree } = parts;
-  const on = (name: string, act: (line: Line, run: string) => Thenable<unknown> | void): vscode.Disposable =>
+  const { desk, language, graph, questions, sessions, tree } = parts;
+  const on = (name: string, act: Act): vscode.Disposable =>
     vscode.commands.registerCommand(`interlock.run.${name}`, async (line?: Line) => {
-      if (line?.run === undefined) return;
+      const { run, workflow } = line?.item ?? {};
+      if (line === undefined || run === undefined) return;
       try {
-        await act(line, line.run);
+        await act({ place: line.place, run, workflow: workflow ?? run }, line.item);
       } catch (error) {
         say(error);
       }
       tree.refresh();
     });
-  const asked = (line: Line, run: string) => ({ place: line.place, run, workflow: line.workflow ?? run });
+  const goOn = async ({ place, run, workflow }: Asked): Promise<void> => void sessions.resume(place, run, await known(language, workflow)).catch(say);
   return [
-    on("open", async (line) => {
-      const { document, workflow } = await definition(parts.language, line.workflow ?? "");
+    on("open", async (asked) => {
+      const { document, workflow } = await definition(language, asked.workflow);
       const { line: at, character } = workflow.range.start;
       const editor = await vscode.window.showTextDocument(document);
       editor.selection = new vscode.Selection(at, character, at, character);
       editor.revealRange(editor.selection, vscode.TextEditorRevealType.InCenterIfOutsideViewport);
     }),
-    on("watch", async (line, run) => {
-      const { document, workflow } = await definition(parts.language, line.workflow ?? "");
+    on("watch", async (asked) => {
+      const { document, workflow } = await definition(language, asked.workflow);
       await graph.show(document, workflow.name);
-      sessions.watch(line.place, run);
+      sessions.watch(asked.place, asked.run);
     }),
-    on("resume", async (line, run) => void sessions.resume(line.place, run, await known(parts.language, line.workflow)).catch(say)),
-    on("retry", async (line, run) => {
-      await desk.succeed(line.place, commands.retry(line.place, run));
-      void sessions.resume(line.place, run, await known(parts.language, line.workflow)).catch(say);
+    on("resume", goOn),
+    on("retry", async (asked) => {
+      await desk.succeed(asked.place, commands.retry(asked.place, asked.run));
+      await goOn(asked);
     }),
-    on("cancel", async (line, run) => {
-      const answer = await vscode.window.showWarningMessage(`Cancel the run ${run} of "${line.workflow}"?`, { modal: true }, "Cancel the Run");
-      if (answer !== undefined) await desk.succeed(line.place, commands.cancel(line.place, run));
+    on("cancel", async ({ place, run, workflow }) => {
+      const answer = await vscode.window.showWarningMessage(`Cancel the run ${run} of "${workflow}"?`, { modal: true }, "Cancel the Run");
+      if (answer !== undefined) await desk.succeed(place, commands.cancel(place, run));
     }),
-    on("approve", (line, run) => questions.approve(asked(line, run))),
-    on("reject", (line, run) => questions.reject(asked(line, run))),
-    on("signal", (line, run) => questions.signal(asked(line, run), line.signals ?? [])),
-    on("review", (line, run) => questions.review(asked(line, run), line.path)),
-    on("copy", (_, run) => vscode.env.clipboard.writeText(run)),
-    on("status", async (line, run) => {
-      const content = await desk.succeed(line.place, commands.status(line.place, run));
+    on("approve", (asked) => questions.approve(asked)),
+    on("reject", (asked) => questions.reject(asked)),
+    on("signal", (asked, item) => questions.signal(asked, item.signals ?? [])),
+    on("review", (asked, item) => questions.review(asked, item.path)),
+    on("copy", ({ run }) => vscode.env.clipboard.writeText(run)),
+    on("status", async ({ place, run }) => {
+      const content = await desk.succeed(place, commands.status(place, run));
       await vscode.window.showTextDocument(await vscode.workspace.openTextDocument({ content, language: "json" }), { preview: true });
     }),
   ];
@@ -81,9 +87,9 @@ async function definition(language: Language, name: string): Promise<Definition>
   throw new Refused(`There is no workflow "${name}" in this workspace any more.`);
 }
 
-async function known(language: Language, name: string | undefined): Promise<WorkflowRow | undefined> {
+async function known(language: Language, name: string): Promise<WorkflowRow | undefined> {
   try {
-    return name === undefined ? undefined : (await definition(language, name)).workflow;
+    return (await definition(language, name)).workflow;
   } catch {
     return undefined; // the run has its own copy of the definition
   }

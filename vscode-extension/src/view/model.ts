@@ -28,7 +28,8 @@ export interface PositionRow {
   visit: number;
   status: string;
   waits_on: string | null;
-  wakes_at: number | null;
+  /** The names of the signals that it waits for. */
+  waits_for: string[];
 }
 
 /** One line of the tree. `icon` is a codicon with the name of its colour. */
@@ -79,16 +80,16 @@ const ENDED = ["completed", "failed", "cancelled", "superseded"];
 /** Runs by their state, then leases, then queues; what is empty is left out. */
 export function groups(
   runs: readonly RunRow[], leases: readonly LeaseRow[], queues: readonly QueueRow[],
-  asks: ReadonlyMap<string, Asks[]>, now: number,
+  asks: ReadonlyMap<string, Asks[]>,
 ): Item[] {
   const found: Item[] = [];
   const names = new Map(runs.map((row) => [row.run, row.workflow]));
   for (const group of GROUPS) {
     const rows = runs.filter((row) => group.statuses.includes(row.status));
     if (rows.length === 0) continue;
-    found.push(grouped(`group:${group.id}`, group.label, group.icon, group.colour, rows.map((row) => runItem(row, group, asks.get(row.run) ?? [], now)), group.expanded));
+    found.push(grouped(`group:${group.id}`, group.label, group.icon, group.colour, rows.map((row) => runItem(row, group, asks.get(row.run) ?? [])), group.expanded));
   }
-  if (leases.length > 0) found.push(grouped("group:leases", "Leases", "lock", undefined, leases.map((row) => leaseItem(row, names, now)), true));
+  if (leases.length > 0) found.push(grouped("group:leases", "Leases", "lock", undefined, leases.map((row) => leaseItem(row, names)), true));
   const busy = queues.filter((row) => row.active.length + row.waiting.length > 0);
   if (busy.length > 0) found.push(grouped("group:queues", "Queues", "list-ordered", undefined, busy.map((row) => queueItem(row)), true));
   return found;
@@ -101,9 +102,9 @@ function grouped(id: string, label: string, icon: string, colour: string | undef
   };
 }
 
-function runItem(row: RunRow, group: Group, asks: readonly Asks[], now: number): Item {
+function runItem(row: RunRow, group: Group, asks: readonly Asks[]): Item {
   const words = row.status.replaceAll("_", " ");
-  const time = row.ended_at === null ? `${span(now - row.dispatched_at)} ago` : `took ${span(row.ended_at - row.dispatched_at)}`;
+  const time = row.ended_at === null ? `since ${moment(row.dispatched_at)}` : `${moment(row.dispatched_at)}, took ${span(row.ended_at - row.dispatched_at)}`;
   const state = ENDED.includes(row.status) ? row.status : "live";
   const signals = asks.flatMap((one) => (one.kind === "signal" ? one.names : []));
   return {
@@ -116,7 +117,7 @@ function runItem(row: RunRow, group: Group, asks: readonly Asks[], now: number):
   };
 }
 
-function leaseItem(row: LeaseRow, names: ReadonlyMap<string, string>, now: number): Item {
+function leaseItem(row: LeaseRow, names: ReadonlyMap<string, string>): Item {
   const called = (run: string): string => names.get(run) ?? run;
   const review = row.holders.some((one) => one.review);
   return {
@@ -126,12 +127,12 @@ function leaseItem(row: LeaseRow, names: ReadonlyMap<string, string>, now: numbe
     children: [
       ...row.holders.map((one): Item => ({
         id: `holder:${row.key}:${one.run}`, label: called(one.run), icon: one.review ? "law" : "key", context: "copy:holder", run: one.run,
-        description: `fence ${one.fence}, for the ${one.lifetime}, since ${span(now - one.since)}${one.review ? ", in review" : ""}`,
+        description: `fence ${one.fence}, for the ${one.lifetime}, since ${moment(one.since)}${one.review ? ", in review" : ""}`,
         tooltip: one.run,
       })),
       ...row.waiters.map((one, place): Item => ({
         id: `ticket:${row.key}:${one.ticket}`, label: called(one.run), icon: "watch", context: "copy:ticket", run: one.run,
-        description: `place ${place + 1}, ticket ${one.ticket}, ${one.path}, since ${span(now - one.since)}`, tooltip: one.run,
+        description: `place ${place + 1}, ticket ${one.ticket}, ${one.path}, since ${moment(one.since)}`, tooltip: one.run,
       })),
     ],
   };
@@ -175,8 +176,7 @@ export function stepItems(run: string, workflow: string, steps: readonly StepPro
 export function asksOfPositions(status: string, positions: readonly PositionRow[]): Asks[] {
   const found: Asks[] = status === "held_for_review" ? [{ kind: "review", reason: "" }] : [];
   for (const position of positions) {
-    if (position.status !== "signal" || position.waits_on === null) continue;
-    const asks = asksOf([...position.waits_on.matchAll(/"([^"]*)"/g)].map((one) => one[1] ?? ""));
+    const asks = asksOf(position.waits_for);
     if (asks !== undefined) found.push(asks);
   }
   return found;
@@ -186,6 +186,13 @@ export function asksOfPositions(status: string, positions: readonly PositionRow[
 export function storeFile(store: string): string | undefined {
   const path = /^sqlite:\/\/\/([^?]+)/.exec(store)?.[1];
   return path === undefined || /^([/\\]|[A-Za-z]:)|(^|[/\\])\.\.([/\\]|$)/.test(path) ? undefined : path;
+}
+
+/** A moment as a person reads a clock. How long ago it was would have to be drawn again every second. */
+export function moment(seconds: number): string {
+  const [at, now] = [new Date(seconds * 1000), new Date()];
+  const time = at.toLocaleTimeString(undefined, { hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
+  return at.toDateString() === now.toDateString() ? time : `${at.toLocaleDateString(undefined, { day: "numeric", month: "short" })} ${time}`;
 }
 
 /** A stretch of time in the words of the language. */

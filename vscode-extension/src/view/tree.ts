@@ -1,160 +1,173 @@
 /** The view of runs, leases and queues: reads them when something happened, and only while it is seen. */
 import * as vscode from "vscode";
-import * as commands from "../program/commandline.ts";
-import type { Place } from "../program/commandline.ts";
-import type { Stream } from "../program/process.ts";
 import { placeOf, say, type Desk } from "../runs/desk.ts";
-import { parseEvent, parseEvents, Progress, type Asks } from "../runs/events.ts";
-import { asksOfPositions, groups, stepItems, storeFile, type Item, type LeaseRow, type PositionRow, type QueueRow, type RunRow } from "./model.ts";
+import { everyLine, keyOf, renewed, renewInside, type Line, type Placed } from "./lines.ts";
+import { storeFile, type Item } from "./model.ts";
+import { Store } from "./store.ts";
 
-export interface Line extends Item {
-  place: Place;
-}
-
-/** How many runs are shown, and how many waiting ones are asked what they wait for. */
-const MOST = 100;
-const ASKED = 20;
 const PAUSE = 400;
 
 export class Runs implements vscode.TreeDataProvider<Line>, vscode.Disposable {
-  readonly #changed = new vscode.EventEmitter<void>();
+  readonly #changed = new vscode.EventEmitter<Line[] | undefined>();
   readonly onDidChangeTreeData = this.#changed.event;
   readonly #view: vscode.TreeView<Line>;
   readonly #rest: vscode.Disposable[] = [];
-  readonly #following = new Map<string, Stream>();
+  #stores: Store[] = [];
+  #watchers: vscode.Disposable[] = [];
+  #lines: Line[] = [];
+  /** The runs whose steps are shown, with those that were closed again. */
+  readonly #opened = new Set<Line>();
+  readonly #closed = new Set<Line>();
   #timer: NodeJS.Timeout | undefined;
-  #reading = false;
+  #reading: Promise<void> | undefined;
+  #read = false;
   #again = false;
-  #stores: vscode.Disposable[] = [];
 
   constructor(private readonly desk: Desk) {
     this.#view = vscode.window.createTreeView("interlock.runs", { treeDataProvider: this, showCollapseAll: true });
-    this.#rest.push(this.#view, this.#view.onDidChangeVisibility(() => (this.#view.visible ? this.refresh() : this.#unfollow())));
     this.#rest.push(
-      vscode.workspace.onDidChangeWorkspaceFolders(() => this.#await()),
-      vscode.workspace.onDidChangeConfiguration((change) => change.affectsConfiguration("interlock") && this.#await()),
+      this.#view,
+      this.#view.onDidChangeVisibility(() => (this.#view.visible ? this.refresh() : this.#stores.forEach((one) => one.stop()))),
+      this.#view.onDidCollapseElement(({ element }) => void this.#closed.add(element)),
+      this.#view.onDidExpandElement(({ element }) => void this.#closed.delete(element)),
+      vscode.workspace.onDidChangeWorkspaceFolders(() => this.#begin()),
+      vscode.workspace.onDidChangeConfiguration((change) => {
+        if (["interlock.store", "interlock.account"].some((name) => change.affectsConfiguration(name))) this.#begin();
+      }),
     );
-    this.#await();
+    this.#begin();
   }
 
   dispose(): void {
     clearTimeout(this.#timer);
-    this.#unfollow();
-    vscode.Disposable.from(...this.#rest, ...this.#stores, this.#changed).dispose();
+    for (const store of this.#stores) store.stop();
+    vscode.Disposable.from(...this.#rest, ...this.#watchers, this.#changed).dispose();
   }
 
-  /** Waits for stores that are not there yet; those that are there tell by their events. */
-  #await(): void {
-    vscode.Disposable.from(...this.#stores).dispose();
-    this.#stores = (vscode.workspace.workspaceFolders ?? []).flatMap((folder) => {
+  /** Takes the stores that the settings name. Those that are not there yet are waited for. */
+  #begin(): void {
+    for (const store of this.#stores) store.stop();
+    vscode.Disposable.from(...this.#watchers).dispose();
+    const soon = (): void => this.refresh(PAUSE);
+    const folders = vscode.workspace.workspaceFolders ?? [];
+    this.#stores = folders.map((one) => placeOf(one.uri)).filter((one) => one !== undefined).map((place) => new Store(this.desk, place, soon));
+    this.#watchers = folders.flatMap((folder) => {
       const file = storeFile(placeOf(folder.uri)?.store ?? "");
       if (file === undefined) return [];
       const watcher = vscode.workspace.createFileSystemWatcher(new vscode.RelativePattern(folder, file), false, true, false);
-      return [watcher, watcher.onDidCreate(() => this.refresh(PAUSE)), watcher.onDidDelete(() => this.refresh(PAUSE))];
+      return [watcher, watcher.onDidCreate(soon), watcher.onDidDelete(soon)];
     });
-    this.#unfollow(); // of stores that the settings do not name any more
+    this.#lines = [];
+    this.#opened.clear();
+    this.#read = false;
+    this.#changed.fire(undefined);
     this.refresh();
   }
 
   /** Reads everything again, soon; what comes close together is one reading. */
   refresh(pause = 0): void {
-    if (this.#reading) this.#again = true; // a reading takes several programs: one after the other
-    if (this.#timer !== undefined || this.#reading) return;
-    this.#timer = setTimeout(() => {
-      this.#timer = undefined;
-      if (this.#view.visible) this.#changed.fire();
-    }, pause);
+    if (this.#reading !== undefined) this.#again = true; // a reading takes several programs: one after the other
+    else if (this.#view.visible) this.#timer ??= setTimeout(() => void this.#update(), pause);
   }
 
-  #unfollow(): void {
-    for (const stream of this.#following.values()) stream.stop();
-    this.#following.clear();
+  #update(): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#reading ??= this.#renew().finally(() => {
+      this.#reading = undefined;
+      if (!this.#again) return;
+      this.#again = false;
+      this.refresh(PAUSE);
+    });
+    return this.#reading;
+  }
+
+  async #renew(): Promise<void> {
+    try {
+      const changed: Line[] = [];
+      const { lines, another } = renewed(this.#lines, this.desk.ready ? await this.#top() : [], changed);
+      this.#lines = lines;
+      const all = new Set(everyLine(lines));
+      for (const line of [...this.#opened, ...this.#closed])
+        if (!all.has(line)) for (const set of [this.#opened, this.#closed]) set.delete(line);
+      this.#view.message = "";
+      if (another) this.#changed.fire(undefined);
+      else if (changed.length > 0) this.#changed.fire(changed);
+    } catch (error) {
+      this.#view.message = error instanceof Error ? error.message : String(error);
+    }
+    this.#read = true;
+  }
+
+  /** What there is in the stores now; the steps that are shown are read here too, where they may be others. */
+  async #top(): Promise<Placed[]> {
+    const found = await Promise.all(
+      this.#stores.map(async (store) => {
+        const { items, touched } = await store.read();
+        await this.#steps(store, touched);
+        return { place: store.place, items };
+      }),
+    );
+    const filled = found.filter(({ items }) => items.length > 0);
+    await vscode.commands.executeCommand("setContext", "interlock.storeEmpty", filled.length === 0);
+    if (found.length <= 1) return filled.flatMap(({ place, items }) => items.map((item) => ({ place, item })));
+    return filled.map(({ place, items }) => ({ place, item: folder(place.cwd, items) }));
+  }
+
+  async #steps(store: Store, touched: ReadonlySet<string> | undefined): Promise<void> {
+    const changed: Line[] = [];
+    for (const line of this.#opened) {
+      if (line.place !== store.place || touched?.has(line.item.run ?? "") === false) continue;
+      if (this.#closed.has(line)) {
+        this.#opened.delete(line); // the editor asks again once it is opened
+        line.children = undefined;
+        changed.push(line);
+      } else if (renewInside(line, await this.#stepsOf(store, line), changed)) changed.push(line);
+    }
+    if (changed.length > 0) this.#changed.fire(changed);
+  }
+
+  #stepsOf(store: Store, { item }: Line): Promise<Item[]> {
+    return store.steps(item.run ?? "", item.workflow ?? "");
   }
 
   getTreeItem(line: Line): vscode.TreeItem {
     const { Collapsed, Expanded, None } = vscode.TreeItemCollapsibleState;
-    const inner = line.lazy === true || line.children !== undefined;
-    const item = new vscode.TreeItem(line.label, !inner ? None : line.expanded ? Expanded : Collapsed);
-    item.id = `${line.place.cwd}|${line.id}`;
-    item.description = line.description;
-    item.tooltip = line.tooltip;
-    item.contextValue = line.context;
-    item.iconPath = new vscode.ThemeIcon(line.icon, line.colour === undefined ? undefined : new vscode.ThemeColor(line.colour));
-    item.accessibilityInformation = { label: `${line.label}, ${line.description}` };
-    return item;
+    const { item } = line;
+    const inner = item.lazy === true || item.children !== undefined;
+    const shown = new vscode.TreeItem(item.label, !inner ? None : item.expanded ? Expanded : Collapsed);
+    shown.id = keyOf(line);
+    shown.description = item.description;
+    shown.tooltip = item.tooltip;
+    shown.contextValue = item.context;
+    shown.iconPath = new vscode.ThemeIcon(item.icon, item.colour === undefined ? undefined : new vscode.ThemeColor(item.colour));
+    shown.accessibilityInformation = { label: `${item.label}, ${item.description}` };
+    return shown;
   }
 
   async getChildren(line?: Line): Promise<Line[]> {
-    if (!this.desk.ready) return [];
-    try {
-      if (line === undefined) return await this.#read();
-      if (line.children !== undefined) return line.children.map((one) => ({ ...one, place: line.place }));
-      return line.lazy && line.run !== undefined ? await this.#steps(line.place, line.run, line.workflow ?? "") : [];
-    } catch (error) {
-      say(error);
-      return [];
+    if (line === undefined) {
+      if (!this.#read) await this.#update();
+      return this.#lines;
     }
-  }
-
-  async #read(): Promise<Line[]> {
-    this.#reading = true;
-    this.#again = false;
-    try {
-      return await this.#top();
-    } finally {
-      this.#reading = false;
-      if (this.#again) this.refresh(PAUSE);
+    const store = this.#stores.find((one) => one.place === line.place);
+    if (line.item.lazy === true && store !== undefined && !this.#opened.has(line)) {
+      this.#opened.add(line);
+      try {
+        const steps = await this.#stepsOf(store, line);
+        if (line.children === undefined) renewInside(line, steps, []); // else they were read again meanwhile
+      } catch (error) {
+        this.#opened.delete(line);
+        say(error);
+      }
     }
+    return line.children ?? [];
   }
+}
 
-  async #top(): Promise<Line[]> {
-    const places = (vscode.workspace.workspaceFolders ?? []).map((one) => placeOf(one.uri)).filter((one) => one !== undefined);
-    const found = await Promise.all(places.map(async (place) => ({ place, items: await this.#groups(place) })));
-    const filled = found.filter(({ items }) => items.length > 0);
-    await vscode.commands.executeCommand("setContext", "interlock.storeEmpty", filled.length === 0);
-    if (places.length <= 1) return filled.flatMap(({ place, items }) => items.map((one) => ({ ...one, place })));
-    return filled.map(({ place, items }) => ({
-      place, id: "folder", label: place.cwd.split(/[\\/]/).at(-1) ?? place.cwd, description: "", tooltip: place.cwd,
-      icon: "folder", context: "folder", children: items, expanded: true,
-    }));
-  }
-
-  async #groups(place: Place): Promise<Item[]> {
-    const runs = await this.desk.read<RunRow[]>(place, commands.runs(place, MOST));
-    if (runs === undefined) return [];
-    void this.#follow(place, runs[0]?.run);
-    const leases = (await this.desk.read<LeaseRow[]>(place, commands.leases(place))) ?? [];
-    const queues = (await this.desk.read<QueueRow[]>(place, commands.queue(place))) ?? [];
-    const asks = new Map<string, Asks[]>();
-    for (const row of runs.filter((one) => one.status === "waiting_for_signal" || one.status === "held_for_review").slice(0, ASKED)) {
-      const status = await this.desk.read<{ status: string; positions: PositionRow[] }>(place, commands.status(place, row.run));
-      if (status !== undefined) asks.set(row.run, asksOfPositions(status.status, status.positions));
-    }
-    return groups(runs, leases, queues, asks, Date.now() / 1000);
-  }
-
-  async #steps(place: Place, run: string, workflow: string): Promise<Line[]> {
-    const ended = await this.desk.perform(place, commands.events(place, run));
-    const progress = new Progress();
-    for (const event of parseEvents(ended.stdout)) progress.apply(event);
-    const status = await this.desk.read<{ positions: PositionRow[] }>(place, commands.status(place, run));
-    return stepItems(run, workflow, [...progress.steps.values()], status?.positions ?? []).map((one) => ({ ...one, place }));
-  }
-
-  /** Follows what happens in a store, from the beginning of its newest run on. */
-  async #follow(place: Place, newest: string | undefined): Promise<void> {
-    const key = `${place.cwd}|${place.store}`;
-    if (this.#following.has(key) || newest === undefined) return;
-    const stopped: Stream = { ended: Promise.resolve(undefined), stop: () => undefined };
-    this.#following.set(key, stopped); // nobody else begins meanwhile
-    const known = parseEvents((await this.desk.perform(place, commands.events(place, newest))).stdout).at(-1)?.seq ?? 0;
-    if (this.#following.get(key) !== stopped || !this.#view.visible) return;
-    const stream = this.desk.stream(place, commands.followAll(place, known), (line) => {
-      if (parseEvent(line) !== undefined) this.refresh(PAUSE);
-    });
-    this.#following.set(key, stream);
-    void stream.ended.then(() => {
-      if (this.#following.get(key) === stream) this.#following.delete(key);
-    });
-  }
+function folder(path: string, children: Item[]): Item {
+  return {
+    id: "folder", label: path.split(/[\\/]/).at(-1) ?? path, description: "", tooltip: path, icon: "folder", context: "folder", children,
+    expanded: true,
+  };
 }

@@ -7,6 +7,7 @@ root, or a document alone that lies below none.  What is said to the client, and
 from __future__ import annotations
 
 import os
+from bisect import bisect_right
 from collections.abc import Callable, Iterator
 
 from interlock.analyzer.analysis import FileModel, diagnose, read_file
@@ -97,6 +98,12 @@ class View:
             if found is None or unit.workflow.span.offset <= offset:
                 found = unit
         return found
+
+    def extent(self, unit: Unit) -> tuple[int, int]:
+        """Where the YAML document of a workflow begins and ends; the first one begins with the file."""
+        starts = [document.pieces[0].base for document in self.file.tree.documents if document.pieces][1:]
+        after = bisect_right(starts, unit.workflow.span.offset)
+        return starts[after - 1] if after else 0, starts[after] if after < len(starts) else len(self.text)
 
 
 class Index:

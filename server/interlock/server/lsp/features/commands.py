@@ -8,7 +8,8 @@ from urllib.parse import urlparse
 from urllib.request import url2pathname
 
 from interlock.analyzer.rules.catalog import find_rule
-from interlock.server.lsp.convert import page_uri
+from interlock.server.lsp.convert import page_uri, range_of
+from interlock.server.lsp.document import Lines
 from interlock.server.lsp.features.names import refusal
 
 if TYPE_CHECKING:
@@ -26,7 +27,8 @@ def register(server: Server) -> None:
 def graph(server: Server, arguments: Sequence[Any]) -> object:
     """Arguments: the document's URI, and the name of the workflow where it holds several.
 
-    Gives the graph with positions, each step with its offsets and the client's range.
+    Gives the graph with the place of everything in the picture.  Each step has its ``range`` in the client's
+    positions, and the graph that of the YAML document which the workflow is.
     """
     from interlock.analyzer.drawing.json import as_json
     from interlock.analyzer.drawing.layout import place
@@ -38,8 +40,19 @@ def graph(server: Server, arguments: Sequence[Any]) -> object:
     name = arguments[1] if len(arguments) > 1 else None
     for unit in view.units():
         if unit.workflow.steps is not None and (name is None or unit.name == name):
-            return as_json(place(outline(unit)))
+            drawn = as_json(place(outline(unit)))
+            drawn["range"] = range_of(view.lines, *view.extent(unit))
+            _place_steps(view.lines, drawn)
+            return drawn
     raise refusal("There is no such workflow with steps in this file.")
+
+
+def _place_steps(lines: Lines, part: dict[str, Any]) -> None:
+    """Says of every step inside where it stands for the client."""
+    for lane in part["lanes"]:
+        for step in lane["nodes"]:
+            step["range"] = range_of(lines, step["offset"], step["end_offset"])
+            _place_steps(lines, step)
 
 
 def explain(server: Server, arguments: Sequence[Any]) -> object:

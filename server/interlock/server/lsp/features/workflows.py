@@ -12,7 +12,7 @@ from interlock.analyzer.graph.program import Unit
 from interlock.analyzer.model.nodes import BlockCall, Input, Workflow, walk
 from interlock.analyzer.model.values import plain
 from interlock.analyzer.query.outline import calls_in
-from interlock.server.lsp.convert import span_range
+from interlock.server.lsp.convert import range_of, span_range
 from interlock.server.lsp.index import View
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def workflows(server: Server, arguments: Sequence[Any]) -> list[dict[str, object
     """Argument: the document's URI.  One object for each named workflow with steps; None for other files.
 
     ``secrets`` and ``blocks`` are those of the workflow and of all that it can start, sorted; ``range`` is
-    that of its name, in the client's positions.
+    that of its name and ``document`` that of the YAML document which it is, in the client's positions.
     """
     view = server.view(arguments[0]) if arguments and isinstance(arguments[0], str) else None
     if view is None:
@@ -43,6 +43,7 @@ def _described(view: View, unit: Unit) -> dict[str, object]:
     return {
         "name": unit.name,
         "range": span_range(view.lines, name.span if name is not None else unit.workflow.span),
+        "document": range_of(view.lines, *view.extent(unit)),
         "inputs": [_input(one) for one in unit.workflow.inputs.values()],
         "secrets": sorted({secret.name for each in closure for secret in each.workflow.secrets}),
         "blocks": sorted({block for each in closure for block in _blocks(each.workflow)}),
