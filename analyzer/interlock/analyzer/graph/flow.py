@@ -357,21 +357,35 @@ class Flow:
 
     def __init__(self, workflow: Workflow, before: Flow | None = None) -> None:
         self.workflow = workflow
-        self.lists: list[ListFlow] = []
+        self.top = ListFlow(workflow.steps, "workflow", None, None) if workflow.steps is not None else None
+        self._lists: list[ListFlow] = []
         self._of: dict[Step, tuple[ListFlow, int]] = {}
         self._inner: dict[StepList, ListFlow] = {}
         self._below: dict[Step, list[ListFlow]] = {}
-        if workflow.steps is not None:
-            self._add_top(workflow.steps, before._below if before is not None else {})
-        for handlers in (workflow.on_cancel, workflow.on_deadline):
+        self._made = False
+        self._before: Flow | None = before if before is None or before._made else before._before
+
+    def _make(self) -> None:
+        """Finds the lists: many a question is about the one at the top alone."""
+        self._made = True
+        if self.top is not None:
+            self._add_top(self.top, self._before._below if self._before is not None else {})
+        self._before = None
+        for handlers in (self.workflow.on_cancel, self.workflow.on_deadline):
             if handlers is not None:
                 self._add(handlers, "handler", None, None)
 
-    def _add_top(self, steps: StepList, known: dict[Step, list[ListFlow]]) -> None:
-        flow = ListFlow(steps, "workflow", None, None)
-        self.lists.append(flow)
-        self._inner[steps] = flow
-        for number, step in enumerate(steps.steps):
+    @property
+    def lists(self) -> list[ListFlow]:
+        """All of them: each behind the one in which its owner stands."""
+        if not self._made:
+            self._make()
+        return self._lists
+
+    def _add_top(self, flow: ListFlow, known: dict[Step, list[ListFlow]]) -> None:
+        self._lists.append(flow)
+        self._inner[flow.list] = flow
+        for number, step in enumerate(flow.steps):
             self._of[step] = (flow, number)
             below = known.get(step)
             if below is not None:
@@ -381,17 +395,17 @@ class Flow:
                     self._inner[inner.list] = inner
                     for at, one in enumerate(inner.steps):
                         self._of[one] = (inner, at)
-                self.lists.extend(below)
+                self._lists.extend(below)
             else:
-                first = len(self.lists)
+                first = len(self._lists)
                 self._add_inner(step, flow)
-                below = self.lists[first:]
+                below = self._lists[first:]
             if below:
                 self._below[step] = below
 
     def _add(self, steps: StepList, role: str, owner: Step | None, parent: ListFlow | None, branch: str = "") -> None:
         flow = ListFlow(steps, role, owner, parent, branch)
-        self.lists.append(flow)
+        self._lists.append(flow)
         self._inner[steps] = flow
         for number, step in enumerate(steps.steps):
             self._of[step] = (flow, number)
@@ -405,22 +419,24 @@ class Flow:
 
     def of(self, step: Step) -> tuple[ListFlow, int]:
         """The list in which a step stands, and its place there."""
+        if not self._made:
+            self._make()
         return self._of[step]
 
     def inner(self, steps: StepList) -> ListFlow:
+        if not self._made:
+            self._make()
         return self._inner[steps]
-
-    @property
-    def top(self) -> ListFlow | None:
-        return self._inner[self.workflow.steps] if self.workflow.steps is not None else None
 
     def steps(self) -> Iterator[Step]:
         """Every step at any depth, handlers included."""
+        if not self._made:
+            self._make()
         yield from self._of
 
     def enclosing(self, step: Step) -> Iterator[Step]:
         """The steps around a step, from the inside out."""
-        flow: ListFlow | None = self._of[step][0]
+        flow: ListFlow | None = self.of(step)[0]
         while flow is not None and flow.owner is not None:
             yield flow.owner
             flow = flow.parent

@@ -30,6 +30,8 @@ def osa(a: str, b: str, limit: int) -> int:
         a, b = a[start : len(a) - end], b[start : len(b) - end]
         if not a or not b:
             return len(a) + len(b)
+        if abs(len(a) - len(b)) <= limit and (len(a) == 1 or len(b) == 1):
+            return min(max(len(a), len(b)) - (a in b or b in a), limit + 1)
     width = len(b) + 1
     before: list[int] = []
     above = list(range(width))
@@ -50,11 +52,10 @@ def osa(a: str, b: str, limit: int) -> int:
 
 def nearest(word: str, candidates: Iterable[str]) -> str | None:
     """The one candidate that is near ``word``; None where none is, or where two are equally near."""
-    limit = 1 if len(word) <= 4 else 2
     best: str | None = None
-    distance = limit + 1
-    for candidate in dict.fromkeys(candidates):
-        found = osa(word, candidate, limit)
+    distance = limit_of(word) + 1
+    for candidate in near_words(word, dict.fromkeys(candidates)):
+        found = osa(word, candidate, distance)
         if found < distance:
             best, distance = candidate, found
         elif found == distance:
@@ -62,9 +63,14 @@ def nearest(word: str, candidates: Iterable[str]) -> str | None:
     return best
 
 
+def limit_of(word: str) -> int:
+    """How far a name may be from a word to be near it."""
+    return 1 if len(word) <= 4 else 2
+
+
 def near_words(word: str, candidates: Iterable[str]) -> list[str]:
     """The candidates that are near ``word``: no other can be its nearest one, or make it a tie."""
-    limit = 1 if len(word) <= 4 else 2
+    limit = limit_of(word)
     shortest, longest, mine = len(word) - limit, len(word) + limit, _letters(word)
     found: list[str] = []
     for one in candidates:

@@ -23,14 +23,17 @@ class Position(NamedTuple):
 
 
 class SourceText:
-    """The text of one file with its lines; lines end at LF and CRLF only (section 1)."""
+    """The text of one file with its lines; lines end at LF and CRLF only (section 1).
+
+    ``starts`` may be given where it is known already at which offsets lines start.
+    """
 
     __slots__ = ("_starts", "path", "text")
 
-    def __init__(self, path: str, text: str) -> None:
+    def __init__(self, path: str, text: str, starts: list[int] | None = None) -> None:
         self.path = path
         self.text = text
-        self._starts: list[int] | None = None
+        self._starts = starts
 
     @property
     def line_starts(self) -> list[int]:

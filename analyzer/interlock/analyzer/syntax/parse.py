@@ -91,10 +91,10 @@ class _Parse:
         self.outer = Outer({}, set())
         self.asked = (-1, "")
         self.answer = False
-        self.memory: dict[tuple[str, str], list[Chunk]] = {}
-        for chunk in previous.chunks if previous else ():
-            if chunk.reusable:
-                self.memory.setdefault((chunk.kind, chunk.key), []).append(chunk)
+        self.before: tuple[Chunk, ...] = previous.chunks if previous else ()
+        self.following = 0
+        self.used: set[int] = set()
+        self.memory: dict[tuple[str, str], list[int]] | None = None
 
     def tree(self) -> Tree:
         start = 1 if self.text.startswith("\ufeff") else 0
@@ -417,9 +417,11 @@ class _Parse:
 
     def chunk(self, kind: str, start: int, end: int, thorough: bool = True) -> Chunk:
         """One piece read, or taken over from the previous tree."""
-        text = self.text[start:end]
-        chunk = self.remembered(kind, text, start, end) if self.memory else None
-        return chunk or self.read(kind, text, start, end, thorough)
+        if self.before:
+            chunk = self.remembered(kind, start, end)
+            if chunk is not None:
+                return chunk
+        return self.read(kind, self.text[start:end], start, end, thorough)
 
     def take(self, chunk: Chunk) -> Chunk:
         """A piece goes into the document: those behind it see its anchors."""
@@ -433,22 +435,41 @@ class _Parse:
             outer.lost.difference_update(chunk.anchors)
         return chunk
 
-    def remembered(self, kind: str, text: str, start: int, end: int) -> Chunk | None:
-        waiting = self.memory.get((kind, text))
-        if not waiting:
-            return None
-        anchors = self.outer.anchors
-        written = text if self.text is self.source.text else self.source.text[start:end]
-        for index, chunk in enumerate(waiting):
-            if chunk.uses and any(anchors.get(name) is not node for name, node in chunk.uses.items()):
-                continue
-            if chunk.piece.text != written:
-                continue
-            del waiting[index]
-            chunk.piece.base = start
-            chunk.piece.source = self.source
-            return chunk
+    def remembered(self, kind: str, start: int, end: int) -> Chunk | None:
+        """The piece of the previous tree with this text: the one that comes next there, or any other."""
+        before, at = self.before, self.following
+        for number in (at, at + 1):
+            if number < len(before):
+                chunk = before[number]
+                same = len(chunk.key) == end - start and self.text.startswith(chunk.key, start)
+                if same and self.fits(number, kind, start, end):
+                    return self.moved(number, start)
+        if self.memory is None:
+            self.memory = {}
+            for number, chunk in enumerate(before):
+                self.memory.setdefault((chunk.kind, chunk.key), []).append(number)
+        for number in self.memory.get((kind, self.text[start:end]), ()):
+            if self.fits(number, kind, start, end):
+                return self.moved(number, start)
         return None
+
+    def fits(self, number: int, kind: str, start: int, end: int) -> bool:
+        """Whether a piece of the previous tree, of the same text, would be read as it was then."""
+        chunk = self.before[number]
+        if not chunk.reusable or chunk.kind != kind or number in self.used:
+            return False
+        anchors = self.outer.anchors
+        if chunk.uses and any(anchors.get(name) is not node for name, node in chunk.uses.items()):
+            return False
+        return chunk.piece.text == (chunk.key if self.text is self.source.text else self.source.text[start:end])
+
+    def moved(self, number: int, start: int) -> Chunk:
+        chunk = self.before[number]
+        self.used.add(number)
+        self.following = number + 1
+        chunk.piece.base = start
+        chunk.piece.source = self.source
+        return chunk
 
     def read(self, kind: str, text: str, start: int, end: int, thorough: bool) -> Chunk:
         piece = self.piece(start, end)

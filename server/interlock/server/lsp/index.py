@@ -38,7 +38,10 @@ class Entry:
     def read(self) -> FileModel:
         """The file as a model, of its newest text."""
         if self.dirty or self.model is None:
-            self.model = read_file(SourceText(self.path, self.lines.text), self.model)
+            text = self.lines.text
+            # Only a lone CR ends a line for the client that is none for the language.
+            source = SourceText(self.path, text, self.lines.starts if "\r" not in text else None)
+            self.model = read_file(source, self.model)
             self.dirty = False
         return self.model
 
