@@ -55,7 +55,8 @@ class Publisher:
         messages.extend(lsp.PublishDiagnosticsParams(uri, []) for uri in self._settings.keys() - settings.keys())
         self._settings = settings
         known = {entry.uri for entry in self.server.index.entries()}
-        gone = [uri for uri in self._told if uri not in known]
+        # While files are being read, one that is not here may still come.
+        gone = [uri for uri in self._told if uri not in known] if self.server.index.complete else []
         messages.extend(lsp.PublishDiagnosticsParams(uri, []) for uri in gone if self._told.pop(uri)[1])
         return messages
 
@@ -107,7 +108,10 @@ def document(server: Server, params: lsp.DocumentDiagnosticParams) -> lsp.Docume
     entry = index.entry(params.text_document.uri)
     if entry is None:
         return lsp.RelatedFullDocumentDiagnosticReport([])
-    found = index.where[entry.key].diagnostics.get(entry.key, [])
+    group = index.where[entry.key]
+    if group.stale:  # its folder is still looked through
+        raise _again()
+    found = group.diagnostics.get(entry.key, [])
     number = server.publisher.result_id(entry, found)
     if params.previous_result_id == number:
         return lsp.RelatedUnchangedDocumentDiagnosticReport(number)

@@ -73,7 +73,12 @@ class Territory:
         return self._patterns.match(relative)
 
     def holds(self, path: str) -> bool:
-        return path == self.folder or path.startswith(self.folder.rstrip(os.sep) + os.sep)
+        return below(path, self.folder)
+
+
+def below(path: str, folder: str) -> bool:
+    """Whether a path is a folder, or lies in it."""
+    return path == folder or path.startswith(folder.rstrip(os.sep) + os.sep)
 
 
 def is_workflow(territory: Territory | None, key: str, language: str, text: str, is_file: bool) -> bool:

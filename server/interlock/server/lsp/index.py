@@ -1,7 +1,8 @@
 """All that the server knows of: open documents and workflow files on disk, read, and judged by folder.
 
 Everything here happens on the desk's thread.  Files that are seen together make a group: those below one
-root, or a document alone that lies below none.  What is said to the client, and when, is left to others.
+root, or a document alone that lies below none.  As long as not every file of the workspaces is known, nothing
+is said that one of the others could take back.  What is said to the client, and when, is left to others.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ from interlock.analyzer.source.read import Unreadable, read_source
 from interlock.analyzer.source.suppressions import has_modeline
 from interlock.analyzer.source.text import SourceText
 from interlock.server.lsp.document import Encoding, Lines
-from interlock.server.lsp.files import Territory, is_workflow, key_of, path_of, uri_of
+from interlock.server.lsp.files import Territory, below, is_workflow, key_of, path_of, uri_of
+from interlock.server.lsp.standing import standing
 
 
 class Entry:
@@ -110,8 +112,15 @@ class View:
 
 
 class Index:
+    """``awaited`` are folders of which it is not known yet which workspaces are in them; nothing in them is judged.
+
+    ``complete`` says that all files of the workspaces are here.
+    """
+
     def __init__(self, encoding: Encoding) -> None:
         self.encoding: Encoding = encoding
+        self.awaited: tuple[str, ...] = ()
+        self.complete = True
         self.territories: list[Territory] = []
         self.groups: dict[str, Group] = {}
         self.where: dict[str, Group] = {}
@@ -189,6 +198,8 @@ class Index:
         Documents that are open move to the group that they now belong to.
         """
         self.territories = found
+        self.awaited = ()
+        self.complete = False
         keep = [entry for entry in self.entries() if entry.version is not None]
         self.groups = {}
         self.where.clear()
@@ -197,6 +208,21 @@ class Index:
             group.entries[entry.key] = entry
             self.where[entry.key] = group
         return list(dict.fromkeys(path for one in found for path in one.members))
+
+    def wait_for(self, folders: tuple[str, ...]) -> None:
+        """Folders are about to be looked through: what is said of the files in them waits for that."""
+        known = {one.folder for one in self.territories}
+        self.awaited = tuple(folder for folder in folders if folder not in known)
+
+    def finish(self) -> None:
+        """Every file of the workspaces is here now."""
+        self.awaited = ()
+        self.complete = True
+        for group in self.groups.values():
+            group.stale = True
+
+    def _awaits(self, group: Group) -> bool:
+        return any(below(group.root, folder) for folder in self.awaited)
 
     def _territory(self, key: str) -> Territory | None:
         return next((one for one in self.territories if one.holds(key)), None)
@@ -249,7 +275,7 @@ class Index:
         """Judges every group that has changed, and tells which they were; ``give_way`` may raise to stop."""
         checked: list[Group] = []
         for group in list(self.groups.values()):
-            if not group.stale:
+            if not group.stale or self._awaits(group):
                 continue
             files = []
             for key in sorted(group.entries):
@@ -257,6 +283,8 @@ class Index:
                 give_way()
             findings = group.judge.judge(files, group.blocks, give_way)
             found = diagnose(files, findings)
+            if group.territory is not None and not self.complete:
+                found = standing(files, found)
             if group.territory is not None:
                 relative = {entry.path: group.territory.relative(entry.path) for entry in group.entries.values()}
                 found = group.territory.settings.apply(found, relative)

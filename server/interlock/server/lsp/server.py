@@ -69,6 +69,7 @@ class Server(LanguageServer):
         self.exit_code = 1
         self.tokens: dict[str, tuple[str, list[int]]] = {}
         self._token_count = 0
+        self._scans = 0
         self.offered: tuple[Item, ...] = ()
         self.loop: asyncio.AbstractEventLoop | None = None
         self._done: asyncio.Event | None = None
@@ -278,8 +279,19 @@ class Server(LanguageServer):
     # -- the workspace ----------------------------------------------------------------------
 
     async def _scan(self) -> None:
-        """Reads the workflow files of all folders, a few at a time, with a progress that can be seen."""
-        folders = list(self.folders)
+        """Reads the workflow files of all folders; what is wrong with those that are open is told all the same."""
+        self._scans += 1
+        number, folders = self._scans, tuple(self.folders)
+        await self.ask(lambda: self.index.wait_for(folders))
+        try:
+            await self._read_folders(folders)
+        finally:
+            if number == self._scans:  # a later one has still to see what there is
+                await self.ask(self.index.finish)
+                self.desk.check_soon(0.0)
+
+    async def _read_folders(self, folders: Sequence[str]) -> None:
+        """A few files at a time, with a progress that can be seen."""
         found = await asyncio.to_thread(territories, folders)
         for one in found:
             if one.problem is not None:
@@ -307,7 +319,6 @@ class Server(LanguageServer):
                 )
         if shown:
             self.work_done_progress.end(token, lsp.WorkDoneProgressEnd(message=f"{len(paths)} files"))
-        self.desk.check_soon(0.0)
 
     def _read_part(self, paths: list[str]) -> None:
         for path in paths:
