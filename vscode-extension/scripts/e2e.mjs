@@ -5,7 +5,7 @@ import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { explain, mends, modeline, rename, trust } from "./e2e/checks.mjs";
+import { explain, mends, modeline, rename, trust, walkthrough } from "./e2e/checks.mjs";
 import { said, startEditor } from "./e2e/editor.mjs";
 import { files } from "./e2e/files.mjs";
 import { graph, long } from "./e2e/graph.mjs";
@@ -85,6 +85,7 @@ await within("runs", () => ({ path: programs, settings: trusted }), async (edito
   await editor.load();
   await run(editor, folder);
   await desk(editor, folder, programs);
+  await walkthrough(editor);
 });
 const missing = join(tmpdir(), "no-such-wheel.whl");
 await within("environment", (base) => ({ path: another(base), settings: { ...trusted, "interlock.package": missing } }), (editor) => makes(editor));

@@ -1,9 +1,9 @@
 /** The pages of rules: which rule is meant, and its page as a preview. */
 import * as vscode from "vscode";
 import { suppressed } from "./comments.ts";
+import type { Documents } from "./documents.ts";
 import type { Language } from "./language.ts";
-
-const SCHEME = "interlock-rule";
+import { say } from "./runs/desk.ts";
 
 /** The name of a diagnostic's rule. */
 export function ruleOf(row: vscode.Diagnostic): string | undefined {
@@ -12,18 +12,11 @@ export function ruleOf(row: vscode.Diagnostic): string | undefined {
   return code === undefined ? undefined : String(code);
 }
 
-export class Pages implements vscode.TextDocumentContentProvider {
-  readonly #pages = new Map<string, string>();
-
-  constructor(private readonly language: Language) {}
-
-  register(): vscode.Disposable {
-    return vscode.workspace.registerTextDocumentContentProvider(SCHEME, this);
-  }
-
-  provideTextDocumentContent(uri: vscode.Uri): string {
-    return this.#pages.get(uri.path) ?? "";
-  }
+export class Pages {
+  constructor(
+    private readonly language: Language,
+    private readonly documents: Documents,
+  ) {}
 
   /** Shows the page of a rule, else of the one under the cursor, else of one that is chosen. */
   async show(rule?: string): Promise<void> {
@@ -33,12 +26,9 @@ export class Pages implements vscode.TextDocumentContentProvider {
     try {
       page = await this.language.explain(name);
     } catch (error) {
-      void vscode.window.showErrorMessage(error instanceof Error ? error.message : String(error));
-      return;
+      return say(error);
     }
-    const uri = vscode.Uri.from({ scheme: SCHEME, path: `/${page.code} ${page.name}.md` });
-    this.#pages.set(uri.path, page.markdown);
-    await vscode.commands.executeCommand("markdown.showPreviewToSide", uri);
+    await vscode.commands.executeCommand("markdown.showPreviewToSide", this.documents.put(`${page.code} ${page.name}.md`, page.markdown));
   }
 
   async #meant(): Promise<string | undefined> {

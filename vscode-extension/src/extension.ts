@@ -1,5 +1,7 @@
 /** The extension as the editor starts it: makes the parts, and connects them with commands and events. */
 import * as vscode from "vscode";
+import { begin, meant } from "./definitions.ts";
+import { Documents } from "./documents.ts";
 import { Pages } from "./explain.ts";
 import { GraphPanel } from "./graph/panel.ts";
 import { adopt, Language, LANGUAGE, showReferences } from "./language.ts";
@@ -24,11 +26,12 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
   const questions = new Questions(desk);
   const sessions = new Sessions(desk, language, graph, questions, output, context.extensionUri);
   const tree = new Runs(desk);
-  const pages = new Pages(language);
+  const documents = new Documents();
+  const pages = new Pages(language, documents);
   context.subscriptions.push(
-    log, output, keeper, language, graph, graph.register(), sessions, tree, pages.register(), statusBar(language, keeper),
-    vscode.languages.registerCodeLensProvider({ language: LANGUAGE }, new Lenses(language)),
-    ...registerActions({ desk, language, graph, questions, sessions, tree }),
+    log, output, keeper, language, graph, graph.register(), sessions, tree, documents.register(), statusBar(language, keeper),
+    new Lenses(language).register(),
+    ...registerActions({ desk, documents, language, graph, questions, sessions, tree }),
     sessions.onDidChange(() => tree.refresh(300)),
     keeper.onDidChange((program) => {
       void language.start(program); // whoever looked for it: at the start, by a setting, after an installation
@@ -37,7 +40,14 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
   );
 
   const on = (name: string, act: (...args: never[]) => unknown): void => {
-    context.subscriptions.push(vscode.commands.registerCommand(`interlock.${name}`, act));
+    const run = async (...args: never[]): Promise<void> => {
+      try {
+        await act(...args);
+      } catch (error) {
+        say(error);
+      }
+    };
+    context.subscriptions.push(vscode.commands.registerCommand(`interlock.${name}`, run));
   };
   const search = async (): Promise<void> => void (await keeper.find());
   on("restart", search);
@@ -49,33 +59,26 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
   on("explainRule", (rule?: unknown) => pages.show(typeof rule === "string" ? rule : undefined));
   on("refresh", () => tree.refresh());
   on("exportGraph", () => graph.export());
-  on("showGraph", async (uri?: vscode.Uri, workflow?: unknown) => {
-    const document = await meant(uri);
-    if (document !== undefined) await graph.show(document, typeof workflow === "string" ? workflow : undefined);
+  on("new", begin);
+  on("showGraph", async (uri?: unknown, workflow?: unknown) => {
+    const found = await meant(uri, workflow);
+    if (found !== undefined) await graph.show(found.document, found.workflow);
   });
-  on("run", async (uri?: vscode.Uri, workflow?: unknown) => {
-    const document = await meant(uri);
+  on("run", async (uri?: unknown, workflow?: unknown) => {
+    const found = await meant(uri, workflow);
     const line = vscode.window.activeTextEditor?.selection.active.line;
-    if (document !== undefined) void sessions.start(document, typeof workflow === "string" ? workflow : undefined, line);
+    if (found !== undefined) void sessions.start(found.document, found.workflow, line);
   });
   listen(context, keeper, language, search);
   void look(keeper);
   void search();
 }
 
-/** The document of a command: the one named, else the active editor's. */
-async function meant(uri: vscode.Uri | undefined): Promise<vscode.TextDocument | undefined> {
-  if (uri instanceof vscode.Uri) return vscode.workspace.openTextDocument(uri);
-  const editors = [vscode.window.activeTextEditor, ...vscode.window.visibleTextEditors];
-  const document = editors.find((one) => one?.document.languageId === LANGUAGE)?.document;
-  if (document === undefined) say(new Error("Open a workflow file first."));
-  return document;
-}
-
 function listen(context: vscode.ExtensionContext, keeper: Keeper, language: Language, search: () => Promise<void>): void {
   const see = (document: vscode.TextDocument): void => {
-    if (document.languageId === LANGUAGE) keeper.want();
-    else void adopt(document, language);
+    if (document.languageId !== LANGUAGE) return void adopt(document, language);
+    keeper.want();
+    void vscode.commands.executeCommand("setContext", "interlock.opened", true); // a step of the walkthrough
   };
   const adoptAll = (): void => vscode.workspace.textDocuments.forEach(see);
   context.subscriptions.push(
@@ -92,6 +95,6 @@ function listen(context: vscode.ExtensionContext, keeper: Keeper, language: Lang
 
 /** Looks whether the workspace has workflows, also where none is open. */
 async function look(keeper: Keeper): Promise<void> {
-  const found = await vscode.workspace.findFiles("{**/*.workflow.{yaml,yml},interlock.toml}", "**/node_modules/**", 1);
+  const found = await vscode.workspace.findFiles("**/{*.workflow.yaml,*.workflow.yml,interlock.toml}", "**/node_modules/**", 1);
   if (found.length > 0) keeper.want();
 }

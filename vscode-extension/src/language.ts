@@ -48,10 +48,6 @@ export class Language implements vscode.Disposable {
     return this.#turn;
   }
 
-  async stop(): Promise<void> {
-    await this.start(undefined);
-  }
-
   async #restart(program: Program | undefined): Promise<void> {
     const before = this.#client;
     this.#client = undefined;

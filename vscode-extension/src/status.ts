@@ -28,7 +28,7 @@ export function statusBar(language: Language, keeper: Keeper): vscode.Disposable
   const update = (): void => {
     const { errors, warnings } = counted();
     const program = keeper.program;
-    if (!keeper.wanted) return item.hide(); // no workflows: nothing to say
+    if (!keeper.wanted && errors + warnings === 0) return item.hide(); // no workflows: nothing to say
     item.show();
     const words = `${errors} error${errors === 1 ? "" : "s"}, ${warnings} warning${warnings === 1 ? "" : "s"} in this workspace`;
     const about = program === undefined ? "" : `\ninterlock ${program.version}, ${program.path}`;
@@ -45,7 +45,7 @@ export function statusBar(language: Language, keeper: Keeper): vscode.Disposable
     else show(warnings > 0 ? "info" : "check", warnings > 0 ? `Interlock ${warnings}` : "Interlock", words + about);
   };
   update();
-  return vscode.Disposable.from(item, language.onDidChange(update), keeper.onDidChange(update), vscode.languages.onDidChangeDiagnostics(update));
+  return vscode.Disposable.from(item, language.onDidChange(update), keeper.onDidChange(update), keeper.onDidWant(update), vscode.languages.onDidChangeDiagnostics(update));
 }
 
 /** What a click on the status bar offers. */
@@ -54,6 +54,7 @@ export async function menu(): Promise<void> {
     { label: "$(list-unordered) Show Problems", command: "workbench.actions.view.problems" },
     { label: "$(type-hierarchy-sub) Show Graph", command: "interlock.showGraph", trusted: true },
     { label: "$(play) Run Workflow", command: "interlock.run", trusted: true },
+    { label: "$(new-file) New Workflow", command: "interlock.new" },
     { label: "$(debug-restart) Restart Language Server", command: "interlock.restart" },
     { label: "$(output) Show Log", command: "interlock.showLog" },
     { label: "$(cloud-download) Make an Environment for Interlock", command: "interlock.install", trusted: true },

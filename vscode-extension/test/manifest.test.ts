@@ -7,7 +7,7 @@ import { test } from "node:test";
 
 const manifest = JSON.parse(readFileSync("package.json", "utf8"));
 const { contributes } = manifest;
-const sources = ["src/extension.ts", "src/view/actions.ts"].map((path) => readFileSync(path, "utf8")).join("\n");
+const sources = ["src/extension.ts", "src/view/actions.ts", "src/program/keeper.ts"].map((path) => readFileSync(path, "utf8")).join("\n");
 
 test("every command that is offered is there", () => {
   for (const { command } of contributes.commands as { command: string }[]) {
@@ -32,6 +32,17 @@ test("every setting says what it is for, and what it can execute is not taken fr
 test("every file that is named is there", () => {
   const text = JSON.stringify([manifest.icon, contributes]);
   for (const [, path] of text.matchAll(/"(?:\.\/)?((?:media|syntaxes|snippets)\/[^"]+|language-configuration\.json)"/g)) assert.ok(existsSync(path ?? ""), path);
+});
+
+test("steps of the walkthrough are done by what really happens", () => {
+  const commands = new Set((contributes.commands as { command: string }[]).map((one) => one.command));
+  for (const { id, description, completionEvents } of contributes.walkthroughs[0].steps as { id: string; description: string; completionEvents: string[] }[]) {
+    for (const [, command] of description.matchAll(/\(command:([^)]+)\)/g)) assert.ok(commands.has(command ?? ""), id);
+    for (const event of completionEvents) {
+      const [kind, name] = event.split(":");
+      assert.ok(kind === "onCommand" ? commands.has(name ?? "") : kind === "onContext" && sources.includes(`"setContext", "${name}"`), event);
+    }
+  }
 });
 
 test("a lock file that names no registry", () => {

@@ -101,3 +101,40 @@ export async function explain(editor) {
   await editor.shot("explain");
   said("a rule explained");
 }
+
+/** The first steps: each is done by its own button, also where no editor is open. */
+export async function walkthrough(editor) {
+  await editor.clear();
+  await editor.command("Welcome: Open Walkthrough...");
+  await editor.choose("First steps with Interlock");
+  const step = (name) => editor.page.locator(".getting-started-step", { hasText: name }).first();
+  const ticked = (name) => until(`the step "${name}" done`, async () => (await step(name).locator(".codicon-getting-started-step-checked").count()) === 1);
+  const press = async (name, button) => {
+    await editor.retried(async () => {
+      if ((await step(name).getAttribute("aria-expanded")) !== "true") await step(name).click({ timeout: 5000 });
+      await step(name).locator(".monaco-button", { hasText: button }).waitFor({ timeout: 5000 });
+    });
+    await editor.shot(`walkthrough-${button}`);
+    await step(name).locator(".monaco-button", { hasText: button }).click();
+  };
+  const back = () => editor.page.locator(".tab", { hasText: "Walkthrough" }).click();
+  await ticked("Get the program");
+  await press("Write a workflow", "New Workflow");
+  await editor.page.locator(".editor-group-container.active .view-line", { hasText: "workflow: name" }).waitFor();
+  await editor.shot("new");
+  await editor.command("View: Revert and Close Editor");
+  await ticked("Write a workflow");
+  await press("See it drawn", "Show Graph");
+  await editor.choose("publish");
+  await editor.webview('#stage g.node[data-path="ask"]');
+  await back();
+  await ticked("See it drawn");
+  await press("Run it", "Run Workflow");
+  await editor.choose("publish");
+  await editor.webview("form #run");
+  await editor.closeTab("Run publish");
+  await back();
+  await ticked("Run it");
+  await editor.shot("walkthrough");
+  said("the walkthrough: every step done by its button");
+}

@@ -88,6 +88,11 @@ export async function long(editor) {
   const frame = await editor.webview("#stage");
   await frame.waitForSelector('g.node[data-path="s299"]');
   const opened = Math.round(performance.now() - began);
+  // What comes before the page asks for its script is the editor's own: any other page takes as long.
+  const own = await frame.evaluate(() => {
+    const script = performance.getEntriesByType("resource").find((one) => one.name.endsWith("graph.js"));
+    return Math.round(performance.now() - script.startTime);
+  });
   const drawn = Math.round(Number(await frame.locator("#stage").getAttribute("data-drawn")));
   await editor.goTo(302, 11);
   await until("the last step marked", () => frame.$('g.node.current[data-path="s299"]'));
@@ -97,7 +102,7 @@ export async function long(editor) {
   const followed = Math.round(performance.now() - typed);
   await editor.page.keyboard.press("Control+z");
   await editor.shot("long");
-  said(`300 steps: ${drawn} ms to draw, ${opened} ms from a click to the picture in a new panel, ${followed} ms from an edit`);
+  said(`300 steps: ${drawn} ms to draw, ${opened} ms from a click to the picture in a new panel (${own} ms of them since it asked for its script), ${followed} ms from an edit`);
   await editor.reload();
   const again = await editor.webview('#stage g.node[data-path="s299"]');
   await editor.open("long.workflow.yaml");

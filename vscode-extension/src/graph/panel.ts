@@ -1,6 +1,7 @@
 /** The graph beside the editor: asks the server, follows edits and the cursor, and opens what is clicked. */
 import * as vscode from "vscode";
 import { LANGUAGE, type Language } from "../language.ts";
+import { goTo } from "../places.ts";
 import { painted, type Progress } from "../runs/events.ts";
 import type { WorkflowRow } from "../runs/inputs.ts";
 import { localRoots, page } from "../webview.ts";
@@ -28,6 +29,8 @@ interface Shown {
   /** The version of the text that the graph is of, and the graph's nodes. */
   version: number;
   nodes: GraphNode[];
+  /** Why there is no picture of the text as it is now. */
+  problem: string;
 }
 
 type Message =
@@ -48,7 +51,7 @@ export class GraphPanel implements vscode.Disposable {
   #ready = false;
   #timer: NodeJS.Timeout | undefined;
   #asked = 0;
-  /** The last run of each workflow, by its name. */
+  /** The run that is shown of each workflow, by its name. */
   readonly #runs = new Map<string, Progress>();
   readonly #rest: vscode.Disposable[];
 
@@ -83,6 +86,7 @@ export class GraphPanel implements vscode.Disposable {
           const document = await vscode.workspace.openTextDocument(vscode.Uri.parse(state.uri, true));
           this.#begin(document, state.workflow);
           this.#take(panel);
+          if (this.language.state === "on") this.#soon(0); // else it is drawn once the server is there
         } catch {
           panel.dispose(); // the file is gone
         }
@@ -91,7 +95,7 @@ export class GraphPanel implements vscode.Disposable {
   }
 
   #begin(document: vscode.TextDocument, workflow: string | undefined): void {
-    this.#shown = { document, workflow, graph: undefined, version: -1, nodes: [] };
+    this.#shown = { document, workflow, graph: undefined, version: -1, nodes: [], problem: "" };
   }
 
   /** Opens the graph of a workflow; without a name of the one at the cursor. */
@@ -107,10 +111,15 @@ export class GraphPanel implements vscode.Disposable {
     this.#send({ type: "export" });
   }
 
-  /** Shows how far a run is, on the graph of its workflow. */
-  progress(progress: Progress): void {
-    this.#runs.set(progress.workflow, progress);
-    if (progress.workflow === this.#shown?.graph?.workflow) this.#states();
+  /** Chooses the run that is shown on the graph of its workflow. */
+  choose(run: Progress): void {
+    this.#runs.set(run.workflow, run);
+    this.progress(run);
+  }
+
+  /** Shows how far a run is, where it is the one that was chosen. */
+  progress(run: Progress): void {
+    if (run.workflow === this.#shown?.graph?.workflow && this.#runs.get(run.workflow) === run) this.#states();
   }
 
   #open(): void {
@@ -150,8 +159,9 @@ export class GraphPanel implements vscode.Disposable {
   }
 
   #sendAll(): void {
-    const { graph, document } = this.#shown ?? {};
-    if (!this.#ready || graph === undefined || document === undefined) return;
+    const { graph, document, problem } = this.#shown ?? {};
+    if (!this.#ready || document === undefined) return;
+    if (graph === undefined) return this.#send({ type: "problem", text: problem });
     const remembered: Remembered = { uri: document.uri.toString(), workflow: graph.workflow };
     this.#send({ type: "graph", graph, remembered });
     this.#mark();
@@ -182,14 +192,15 @@ export class GraphPanel implements vscode.Disposable {
       const graph = await this.language.graph(document.uri, shown.workflow);
       if (asked !== this.#asked || this.#shown !== shown) return;
       if (document.version !== version) return this.#soon(EDIT_PAUSE);
-      Object.assign(shown, { graph, version, nodes: nodesOf(graph) });
+      Object.assign(shown, { graph, version, nodes: nodesOf(graph), problem: "" });
       if (this.#panel !== undefined) this.#panel.title = `Graph: ${graph.workflow}`;
       this.#sendAll();
     } catch (error) {
       if (asked !== this.#asked || this.#shown !== shown) return;
       if (shown.workflow !== undefined && (await this.#gone(shown))) return;
       const kept = shown.graph === undefined ? "" : " The picture is of the text before.";
-      this.#send({ type: "problem", text: (error instanceof Error ? error.message : String(error)) + kept });
+      shown.problem = (error instanceof Error ? error.message : String(error)) + kept;
+      this.#send({ type: "problem", text: shown.problem });
     }
   }
 
@@ -265,13 +276,7 @@ export class GraphPanel implements vscode.Disposable {
     const shown = this.#shown;
     const place = shown?.nodes.find((one) => one.path === path)?.range.start;
     if (shown === undefined || place === undefined) return;
-    const at = new vscode.Position(place.line, place.character);
-    const open = vscode.window.visibleTextEditors.find((one) => one.document === shown.document);
-    const editor = await vscode.window.showTextDocument(shown.document, {
-      viewColumn: open?.viewColumn ?? vscode.ViewColumn.One, preserveFocus: keepFocus, preview: false,
-    });
-    editor.selection = new vscode.Selection(at, at);
-    editor.revealRange(new vscode.Range(at, at), vscode.TextEditorRevealType.InCenterIfOutsideViewport);
+    await goTo(shown.document, place, keepFocus);
   }
 
   async #save(text: string, name: string): Promise<void> {

@@ -26,10 +26,15 @@ const WHERE: Record<Origin, string> = {
 export class Keeper implements vscode.Disposable {
   #program: Program | undefined;
   #looked = false;
+  #searches = 0;
   #offered = false;
   #wanted = false;
   readonly #changed = new vscode.EventEmitter<Program | undefined>();
+  /** The program was looked for, whether it is another one or not. */
   readonly onDidChange = this.#changed.event;
+  readonly #asked = new vscode.EventEmitter<void>();
+  /** The first workflow was seen. */
+  readonly onDidWant = this.#asked.event;
 
   constructor(
     private readonly context: vscode.ExtensionContext,
@@ -38,6 +43,7 @@ export class Keeper implements vscode.Disposable {
 
   dispose(): void {
     this.#changed.dispose();
+    this.#asked.dispose();
   }
 
   get program(): Program | undefined {
@@ -53,14 +59,16 @@ export class Keeper implements vscode.Disposable {
   want(): void {
     if (!this.#wanted) {
       this.#wanted = true;
-      this.#changed.fire(this.#program);
+      this.#asked.fire();
     }
     void this.#offer();
   }
 
   /** Looks for the program anew. */
   async find(): Promise<Program | undefined> {
+    const search = ++this.#searches;
     const found = await this.#first();
+    if (search !== this.#searches) return this.#program; // it was looked for again meanwhile, by newer settings
     this.#program = found;
     this.#looked = true;
     await vscode.commands.executeCommand("setContext", "interlock.found", found !== undefined);

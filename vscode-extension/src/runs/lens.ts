@@ -1,14 +1,22 @@
 /** The links above the name of each workflow. */
 import * as vscode from "vscode";
-import type { Language } from "../language.ts";
+import { LANGUAGE, type Language } from "../language.ts";
 
 export class Lenses implements vscode.CodeLensProvider {
   readonly #changed = new vscode.EventEmitter<void>();
   readonly onDidChangeCodeLenses = this.#changed.event;
 
-  constructor(private readonly language: Language) {
-    language.onDidChange(() => this.#changed.fire());
-    vscode.workspace.onDidGrantWorkspaceTrust(() => this.#changed.fire());
+  constructor(private readonly language: Language) {}
+
+  register(): vscode.Disposable {
+    const again = (): void => this.#changed.fire();
+    return vscode.Disposable.from(
+      this.#changed,
+      this.language.onDidChange(again),
+      vscode.workspace.onDidGrantWorkspaceTrust(again),
+      vscode.workspace.onDidChangeConfiguration((change) => change.affectsConfiguration("interlock.codeLens") && again()),
+      vscode.languages.registerCodeLensProvider({ language: LANGUAGE }, this),
+    );
   }
 
   async provideCodeLenses(document: vscode.TextDocument): Promise<vscode.CodeLens[]> {

@@ -7,7 +7,7 @@ import * as commands from "../program/commandline.ts";
 import type { Allowance, Place } from "../program/commandline.ts";
 import type { Stream } from "../program/process.ts";
 import { allowanceOf, placeOf, Refused, say, type Desk } from "./desk.ts";
-import { parseEvent, Progress } from "./events.ts";
+import { ENDS, parseEvent, Progress } from "./events.ts";
 import { askInputs } from "./form.ts";
 import { missingSecrets, type Needs } from "./inputs.ts";
 import type { Questions } from "./questions.ts";
@@ -20,11 +20,18 @@ interface Status {
   retryable: boolean;
 }
 
+/** A run that is followed; `working` is the program that works on it, where that was started here. */
+interface Followed {
+  progress: Progress;
+  following: Stream;
+  working: Stream | undefined;
+}
+
 /** Blocks that act only where somebody allowed them by name. */
 const GUARDED = ["shell", "python"];
 
 export class Sessions implements vscode.Disposable {
-  readonly #streams = new Map<string, Stream[]>();
+  readonly #followed = new Map<string, Followed>();
   /** Secrets that were typed in, for as long as this window is open: a run may have to be resumed. */
   readonly #secrets = new Map<string, Record<string, string>>();
   readonly #changed = new vscode.EventEmitter<void>();
@@ -40,7 +47,7 @@ export class Sessions implements vscode.Disposable {
   ) {}
 
   dispose(): void {
-    for (const streams of this.#streams.values()) for (const one of streams) one.stop();
+    for (const { following, working } of this.#followed.values()) for (const one of [following, working]) one?.stop();
     this.#changed.dispose();
   }
 
@@ -95,41 +102,47 @@ export class Sessions implements vscode.Disposable {
 
   /** Whether a program that was started here works on the run. */
   driven(run: string): boolean {
-    return (this.#streams.get(run)?.length ?? 0) > 1;
+    return this.#followed.get(run)?.working !== undefined;
   }
 
   /** Follows a run and shows it on the graph, without working on it. */
   watch(place: Place, run: string): void {
-    if (this.#streams.has(run)) return;
-    this.#streams.set(run, [this.#follow(place, run, false)]);
+    const known = this.#followed.get(run);
+    if (known !== undefined) return this.graph.choose(known.progress);
+    const watched = this.#follow(place, run, false);
+    this.#followed.set(run, watched);
+    void watched.following.ended.then(() => {
+      if (this.#followed.get(run) === watched) this.#followed.delete(run);
+    });
   }
 
   async #drive(place: Place, run: string, workflow: Needs, allowance: Allowance): Promise<void> {
-    for (const old of this.#streams.get(run) ?? []) old.stop();
+    this.#followed.get(run)?.following.stop();
     const line = (text: string): void => this.output.appendLine(text);
     line(`── ${workflow.name}, run ${run}`);
     this.output.show(true);
     const command = commands.resume(place, run, workflow.secrets, allowance);
     const working = this.desk.stream(place, command, line, line, this.#secrets.get(run));
-    const following = this.#follow(place, run, true);
-    this.#streams.set(run, [following, working]);
+    const followed = this.#follow(place, run, true);
+    this.#followed.set(run, { ...followed, working });
     this.#changed.fire();
     const code = await working.ended;
     // What happened last may be on its way still.
-    await Promise.race([following.ended, new Promise((resolve) => setTimeout(resolve, 3000))]);
-    following.stop();
-    this.#streams.delete(run);
+    await Promise.race([followed.following.ended, new Promise((resolve) => setTimeout(resolve, 3000))]);
+    followed.following.stop();
+    this.#followed.delete(run);
     this.#changed.fire();
     await this.#end(place, run, code);
   }
 
-  #follow(place: Place, run: string, asking: boolean): Stream {
+  #follow(place: Place, run: string, asking: boolean): Followed {
     const progress = new Progress();
     const put = new Set<string>();
-    const stream = this.desk.stream(place, commands.followRun(place, run), (line) => {
+    const following = this.desk.stream(place, commands.followRun(place, run), (line) => {
       const event = parseEvent(line);
       if (event === undefined || !progress.apply(event)) return;
-      this.graph.progress(progress);
+      if (event.kind === "run.dispatched") this.graph.choose(progress); // which workflow it is of is known by now
+      else this.graph.progress(progress);
       if (!asking) return;
       for (const step of progress.questions) {
         const key = `${step.path} ${step.visit} ${step.state}`;
@@ -138,10 +151,7 @@ export class Sessions implements vscode.Disposable {
         void this.questions.put({ place, run, workflow: progress.workflow }, step, () => progress.questions.includes(step));
       }
     });
-    void stream.ended.then(() => {
-      if (this.#streams.get(run)?.[0] === stream && !asking) this.#streams.delete(run);
-    });
-    return stream;
+    return { progress, following, working: undefined };
   }
 
   async #end(place: Place, run: string, code: number | undefined): Promise<void> {
@@ -152,6 +162,7 @@ export class Sessions implements vscode.Disposable {
       return say(error);
     }
     if (status === undefined) return;
+    if (!status.retryable && ENDS.includes(status.status)) this.#secrets.delete(run);
     const show = (answer: string | undefined): void => void (answer !== undefined && this.output.show(true));
     if (status.status === "completed") {
       const outputs = JSON.stringify(status.outputs);

@@ -1,9 +1,12 @@
 /** What can be done with the lines of the view. */
 import * as vscode from "vscode";
+import { definition } from "../definitions.ts";
+import type { Documents } from "../documents.ts";
 import type { GraphPanel } from "../graph/panel.ts";
 import type { Language } from "../language.ts";
+import { goTo } from "../places.ts";
 import * as commands from "../program/commandline.ts";
-import { Refused, say, type Desk } from "../runs/desk.ts";
+import { say, type Desk } from "../runs/desk.ts";
 import type { WorkflowRow } from "../runs/inputs.ts";
 import type { Asked, Questions } from "../runs/questions.ts";
 import type { Sessions } from "../runs/sessions.ts";
@@ -13,6 +16,7 @@ import type { Runs } from "./tree.ts";
 
 interface Parts {
   desk: Desk;
+  documents: Documents;
   language: Language;
   graph: GraphPanel;
   questions: Questions;
@@ -20,16 +24,11 @@ interface Parts {
   tree: Runs;
 }
 
-interface Definition {
-  document: vscode.TextDocument;
-  workflow: WorkflowRow;
-}
-
 /** What an action does with the run of a line; of the line itself it needs what the step there waits for. */
 type Act = (asked: Asked, item: Item) => Thenable<unknown> | void;
 
 export function registerActions(parts: Parts): vscode.Disposable[] {
-  const { desk, language, graph, questions, sessions, tree } = parts;
+  const { desk, documents, language, graph, questions, sessions, tree } = parts;
   const on = (name: string, act: Act): vscode.Disposable =>
     vscode.commands.registerCommand(`interlock.run.${name}`, async (line?: Line) => {
       const { run, workflow } = line?.item ?? {};
@@ -45,10 +44,7 @@ export function registerActions(parts: Parts): vscode.Disposable[] {
   return [
     on("open", async (asked) => {
       const { document, workflow } = await definition(language, asked.workflow);
-      const { line: at, character } = workflow.range.start;
-      const editor = await vscode.window.showTextDocument(document);
-      editor.selection = new vscode.Selection(at, character, at, character);
-      editor.revealRange(editor.selection, vscode.TextEditorRevealType.InCenterIfOutsideViewport);
+      await goTo(document, workflow.range.start, false);
     }),
     on("watch", async (asked) => {
       const { document, workflow } = await definition(language, asked.workflow);
@@ -70,21 +66,10 @@ export function registerActions(parts: Parts): vscode.Disposable[] {
     on("review", (asked, item) => questions.review(asked, item.path)),
     on("copy", ({ run }) => vscode.env.clipboard.writeText(run)),
     on("status", async ({ place, run }) => {
-      const content = await desk.succeed(place, commands.status(place, run));
-      await vscode.window.showTextDocument(await vscode.workspace.openTextDocument({ content, language: "json" }), { preview: true });
+      const uri = documents.put(`${run}.json`, await desk.succeed(place, commands.status(place, run)));
+      await vscode.window.showTextDocument(uri, { preview: true });
     }),
   ];
-}
-
-/** Where a workflow of this name is written now. */
-async function definition(language: Language, name: string): Promise<Definition> {
-  const found = await vscode.commands.executeCommand<vscode.SymbolInformation[]>("vscode.executeWorkspaceSymbolProvider", name);
-  for (const symbol of found) {
-    if (symbol.name !== name || symbol.kind !== vscode.SymbolKind.Module) continue;
-    const workflow = (await language.workflows(symbol.location.uri))?.find((row) => row.name === name);
-    if (workflow !== undefined) return { document: await vscode.workspace.openTextDocument(symbol.location.uri), workflow };
-  }
-  throw new Refused(`There is no workflow "${name}" in this workspace any more.`);
 }
 
 async function known(language: Language, name: string): Promise<WorkflowRow | undefined> {
