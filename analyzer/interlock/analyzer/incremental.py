@@ -41,6 +41,10 @@ from interlock.analyzer.source.text import Piece
 _Basis: TypeAlias = tuple[tuple[Workflow, ...], tuple[str, ...], tuple[BlockSpec, ...]]
 
 
+MANY = 50
+"""Of more workflows than this, what was derived for judging them is not kept: most are never asked about."""
+
+
 def _go_on() -> None:
     return None
 
@@ -156,6 +160,8 @@ class Judge:
                 self._known[unit.workflow] = _whole(unit, basis, give_way)
                 self._unseen = None
             self._places[place] = unit.workflow
+            if len(places) > MANY:
+                unit.let_go(True)
         self._wide = self._workspace(program, give_way)
         self._unseen = []
         self._quiet = {}

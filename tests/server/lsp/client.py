@@ -50,12 +50,13 @@ class Failure(Exception):
 class Client:
     """Starts a server, and talks to it.  Requests of the server are answered with null."""
 
-    def __init__(self, command: list[str] | None = None) -> None:
+    def __init__(self, command: list[str] | None = None, environment: dict[str, str] | None = None) -> None:
         self.process = subprocess.Popen(
             command or [sys.executable, "-m", "interlock.server.cli.main", "lsp"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
+            env=environment,
         )
         self.errors: list[bytes] = []
         self.notes: list[tuple[str, Any]] = []

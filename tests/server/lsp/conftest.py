@@ -11,6 +11,15 @@ sys.path.insert(0, str(Path(__file__).parent))
 from client import Client
 
 
+@pytest.fixture(scope="session", autouse=True)
+def caches(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """What servers remember of the folders of tests is not kept among what the person here has checked."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        patch.setenv("LOCALAPPDATA", str(tmp_path_factory.mktemp("local")))
+        yield
+
+
 @pytest.fixture(scope="module")
 def shared() -> Iterator[Client]:
     """One initialized server for a module, without folders; every test opens documents of its own."""

@@ -53,11 +53,18 @@ class Unit:
 
     def aside(self, workflow: Workflow) -> Unit:
         """Another reading of this workflow, for one question: this one derives again what it lends to it."""
-        for name in ("flow", "scopes", "facts", "leases", "groups", "sites"):
-            self.__dict__.pop(name, None)
+        self.let_go()
         other = Unit(workflow, self.program, self)
         other._uses = {}
         return other
+
+    def let_go(self, all_of_it: bool = False) -> None:
+        """Gives up what is derived again when somebody asks for it; ``all_of_it`` also what another reading takes."""
+        for name in ("flow", "scopes", "facts", "leases", "groups", "sites"):
+            self.__dict__.pop(name, None)
+        if all_of_it:
+            self._uses = {}
+            self._flows = []
 
     def forget(self, expressions: Iterable[Expression]) -> None:
         """Drops what was kept for expressions that are no more."""

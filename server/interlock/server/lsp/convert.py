@@ -51,7 +51,7 @@ def placed_range(
     entry = index.entry_of_path(file)
     if entry is None:
         return None
-    starts = entry.read().source.line_starts
+    starts = entry.line_starts
     where = range_of(entry.lines, _offset(starts, line, column), _offset(starts, end_line, end_column))
     return lsp.Location(entry.uri, where)
 

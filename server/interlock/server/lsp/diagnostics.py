@@ -40,6 +40,8 @@ class Publisher:
         messages: list[lsp.PublishDiagnosticsParams] = []
         for group in groups:
             for key, entry in group.entries.items():
+                if entry.version is None and not self.server.index.complete:
+                    continue
                 found = group.diagnostics.get(key, [])
                 if self._told.get(entry.uri) == (entry.version, found):
                     continue

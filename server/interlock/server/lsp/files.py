@@ -54,10 +54,12 @@ class Territory:
         self.problem = problem
         self.settings = Settings(config)
         self.blocks: dict[str, BlockSpec] = {}
+        self.blocks_content = b""
         self._patterns = Globs(config.patterns)
         self._excluded = Globs(config.exclude, folders=True) if config.exclude else None
         try:
-            self.blocks = load_blocks(config, folder).specs
+            found = load_blocks(config, folder)
+            self.blocks, self.blocks_content = found.specs, found.content
         except ConfigError as error:
             self.problem = str(error)
 

@@ -22,6 +22,7 @@ from interlock.analyzer.source.suppressions import has_modeline
 from interlock.analyzer.source.text import SourceText
 from interlock.server.lsp.document import Encoding, Lines
 from interlock.server.lsp.files import Territory, below, is_workflow, key_of, path_of, uri_of
+from interlock.server.lsp.remembered import Remembered, content_of
 from interlock.server.lsp.standing import standing
 
 
@@ -36,6 +37,29 @@ class Entry:
         self.version = version
         self.model: FileModel | None = None
         self.dirty = True
+        self._content: tuple[str, bytes] | None = None
+
+    @property
+    def content(self) -> bytes:
+        """What stands for the text in the cache."""
+        text = self.lines.text
+        if self._content is None or self._content[0] is not text:
+            self._content = (text, content_of(text))
+        return self._content[1]
+
+    @property
+    def line_starts(self) -> list[int]:
+        """Where lines start as the language ends them."""
+        if self.model is not None and not self.dirty:
+            return self.model.source.line_starts
+        return SourceText(self.path, self.lines.text).line_starts
+
+    def is_saved(self) -> bool:
+        """Whether the text is that of the file on disk."""
+        if self.version is None:
+            return True
+        source = read_source(self.path)
+        return not isinstance(source, Unreadable) and source.text == self.lines.text
 
     def read(self) -> FileModel:
         """The file as a model, of its newest text."""
@@ -49,7 +73,11 @@ class Entry:
 
 
 class Group:
-    """Files that are seen together.  ``diagnostics`` are those of the last check, by entry."""
+    """Files that are seen together.  ``diagnostics`` are those of the last check, by entry.
+
+    With a ``memory``, files that are as they were are not read until something asks for them: ``asleep`` are
+    the keys of those.
+    """
 
     def __init__(self, root: str, territory: Territory | None) -> None:
         self.root = root
@@ -57,15 +85,49 @@ class Group:
         self.blocks: dict[str, BlockSpec] = territory.blocks if territory is not None else {}
         self.judge = Judge()
         self.entries: dict[str, Entry] = {}
+        self.memory = Remembered(territory.folder, territory.blocks_content) if territory is not None else None
+        self.asleep: set[str] = set()
         self.stale = True
         self.diagnostics: dict[str, list[Diagnostic]] = {}
 
+    def rests(self, entry: Entry) -> bool:
+        """Whether a file on disk can wait: it is known what ties it to others."""
+        return entry.version is None and self.memory is not None and self.memory.knows(entry.content)
+
     def files(self) -> list[FileModel]:
-        return [self.entries[key].read() for key in sorted(self.entries)]
+        return [self.entries[key].read() for key in sorted(self.entries) if key not in self.asleep]
 
     def program(self) -> Program:
         """The workflows of the group as they are now."""
         return self.judge.program(self.files(), self.blocks)
+
+    def remembered(self, complete: bool, give_way: Callable[[], None]) -> list[Diagnostic]:
+        """What was found before in files that are as they were; the others are read, if they sleep.
+
+        Until every file is here, those that sleep go on doing so, and nothing is said of them.
+        """
+        memory = self.memory
+        self.asleep = {key for key in self.asleep if key in self.entries and self.rests(self.entries[key])}
+        if not self.asleep or memory is None or not complete:
+            return []
+        files = []
+        for key in sorted(self.entries):
+            entry = self.entries[key]
+            files.append((entry.path, entry.content, None if key in self.asleep else entry.read()))
+            give_way()
+        found, judged = memory.found(files)
+        self.asleep = {key for key in self.asleep if self.entries[key].path not in judged}
+        return [one for key in self.asleep for one in found[self.entries[key].path]]
+
+    def keep(self, files: list[FileModel], found: list[Diagnostic]) -> None:
+        """Remembers what was found, if all is read and as it is on disk, and more than was known."""
+        memory, entries = self.memory, [self.entries[key] for key in sorted(self.entries)]
+        self.memory = None
+        if memory is None or not entries or all(memory.knows(entry.content) for entry in entries):
+            return
+        if all(entry.is_saved() for entry in entries):
+            contents = [(entry.path, entry.content, file) for entry, file in zip(entries, files, strict=True)]
+            memory.save(contents, found)
 
 
 class View:
@@ -140,6 +202,7 @@ class Index:
             group.entries[key] = Entry(key, uri, lines, version)
             self.where[key] = group
         else:
+            group.asleep.discard(key)
             if entry.lines.text != lines.text:
                 entry.dirty = True
             entry.uri, entry.lines, entry.version = uri, lines, version
@@ -181,9 +244,37 @@ class Index:
         elif entry.lines.text != source.text:
             entry.lines = Lines(source.text, self.encoding)
             entry.dirty = True
+            group.asleep.discard(key)
         else:
             return
         group.stale = True
+
+    def load(self, path: str) -> None:
+        """A file of a workspace is taken in: read at once, unless it is known what was found in it."""
+        self.refresh(path)
+        entry = self.entry_of_path(path)
+        if entry is None or entry.model is not None:
+            return
+        group = self.where[entry.key]
+        if group.rests(entry):
+            group.asleep.add(entry.key)
+        else:
+            entry.read()
+
+    def wake_one(self) -> bool | None:
+        """Reads one file that was told of from memory, once nothing is waiting to be checked.
+
+        True where it did, False where something else comes first, None where all is read.
+        """
+        if any(group.stale for group in self.groups.values()):
+            return False
+        for group in self.groups.values():
+            if group.asleep:
+                key = group.asleep.pop()
+                group.entries[key].read()
+                group.stale = not group.asleep
+                return True
+        return None
 
     def forget_below(self, folder: str) -> None:
         """A folder was removed."""
@@ -241,6 +332,7 @@ class Index:
         group = self.where.pop(key, None)
         if group is not None:
             del group.entries[key]
+            group.asleep.discard(key)
             group.stale = True
 
     def _tidy(self, group: Group) -> None:
@@ -277,14 +369,18 @@ class Index:
         for group in list(self.groups.values()):
             if not group.stale or self._awaits(group):
                 continue
+            before = group.remembered(self.complete, give_way)
             files = []
-            for key in sorted(group.entries):
+            for key in sorted(group.entries.keys() - group.asleep):
                 files.append(group.entries[key].read())
                 give_way()
             findings = group.judge.judge(files, group.blocks, give_way)
             found = diagnose(files, findings)
             if group.territory is not None and not self.complete:
                 found = standing(files, found)
+            elif not group.asleep:
+                group.keep(files, found)
+            found += before
             if group.territory is not None:
                 relative = {entry.path: group.territory.relative(entry.path) for entry in group.entries.values()}
                 found = group.territory.settings.apply(found, relative)

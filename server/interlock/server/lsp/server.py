@@ -250,9 +250,10 @@ class Server(LanguageServer):
         self.tokens.pop(uri, None)
         self._change(lambda: self.index.drop(uri), uri)
 
-    def _hand_over(self, document: Document) -> None:
+    def _hand_over(self, document: Document, edited: bool = True) -> None:
+        """The text of a document goes to the desk; questions about it are outdated where it was ``edited``."""
         uri, language, lines, number = document.uri, document.language, document.lines, document.version
-        self._change(lambda: self.index.put(uri, language, lines, number), uri)
+        self._change(lambda: self.index.put(uri, language, lines, number), uri if edited else None)
 
     def _change(self, work: Callable[[], None], uri: str | None = None) -> None:
         self.desk.ask(work, changes=uri or True)
@@ -289,6 +290,7 @@ class Server(LanguageServer):
             if number == self._scans:  # a later one has still to see what there is
                 await self.ask(self.index.finish)
                 self.desk.check_soon(0.0)
+                self._task(self._wake(number))
 
     async def _read_folders(self, folders: Sequence[str]) -> None:
         """A few files at a time, with a progress that can be seen."""
@@ -298,7 +300,7 @@ class Server(LanguageServer):
                 self.window_show_message(lsp.ShowMessageParams(lsp.MessageType.Error, f"interlock: {one.problem}"))
         paths = await self.ask(lambda: self.index.set_territories(found), changes=True)
         for document in list(self.documents.values()):
-            self._hand_over(document)  # what counts as a workflow file may have changed
+            self._hand_over(document, False)  # what counts as a workflow file may have changed
         token = "interlock/index"
         shown = len(paths) > 20 and self.can("window.work_done_progress")
         if shown:
@@ -322,10 +324,16 @@ class Server(LanguageServer):
 
     def _read_part(self, paths: list[str]) -> None:
         for path in paths:
-            self.index.refresh(path)
-            entry = self.index.entry_of_path(path)
-            if entry is not None:
-                entry.read()
+            self.index.load(path)
+
+    async def _wake(self, number: int) -> None:
+        """Reads, one at a time, the files that were told of from memory: questions will be about them."""
+        while number == self._scans:
+            woken = await self.ask(self.index.wake_one)
+            if woken is None:
+                return
+            await asyncio.sleep(0.005 if woken else 0.05)
+            self.desk.check_soon(0.0)
 
     async def _watch_files(self) -> None:
         if not self.can("workspace.did_change_watched_files.dynamic_registration"):
