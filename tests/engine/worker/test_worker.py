@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import subprocess
 import sys
@@ -183,6 +184,93 @@ def test_a_request_that_was_not_sent_is_handed_back_at_a_stop(tmp_path: Path) ->
         work(main)
     for each in (deaf, *fillers):
         each.close()
+
+
+@block("goes.wrong", effects=False)
+async def goes_wrong(how: str) -> int:
+    task = asyncio.current_task()
+    assert task is not None
+    if how == "inner task":
+        inner = asyncio.create_task(asyncio.sleep(600))
+        inner.cancel()
+        await inner
+    elif how == "inner future":
+        future = asyncio.get_running_loop().create_future()
+        future.cancel()
+        await future
+    elif how == "raised":
+        raise asyncio.CancelledError("by hand")
+    elif how == "own task":
+        task.cancel()
+        await asyncio.sleep(600)
+    elif how == "own task, then more":
+        task.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await asyncio.sleep(0)
+        await asyncio.sleep(600)
+    elif how == "exit":
+        sys.exit(3)
+    elif how == "generator":
+        raise GeneratorExit
+    return 1
+
+
+@pytest.mark.parametrize(
+    ("how", "code", "says"),
+    [
+        ("inner task", "block-failed", "CancelledError: something that the block waited for was cancelled"),
+        ("inner future", "block-failed", "CancelledError: something that the block waited for was cancelled"),
+        ("raised", "block-failed", "CancelledError: by hand"),
+        ("own task", "block-failed", "CancelledError: something that the block waited for was cancelled"),
+        ("own task, then more", "timeout", "The block took longer than 1 seconds."),
+        ("exit", "block-failed", "SystemExit: 3"),
+        ("generator", "block-failed", "GeneratorExit"),
+    ],
+)
+def test_a_block_that_ends_as_if_it_had_been_stopped_fails_its_step(
+    tmp_path: Path, how: str, code: str, says: str
+) -> None:
+    made = Engine(f"sqlite:///{tmp_path}/s.db", blocks=[goes_wrong, at_desk], synchronous="NORMAL")
+    step = "{id: a, block: goes.wrong, params: {how: '{inputs.how}'}, timeout: 1s}"
+    made.define(f"workflow: w\ninputs: {{how: string}}\nsteps: [{step}]\n")
+    made.define(ONE.replace("workflow: w", "workflow: after"))
+
+    async def main() -> None:
+        worker = made.worker()
+        working = asyncio.create_task(worker.run())
+        status = await ended(made, made.dispatch("w", {"how": how}).run)
+        assert status.error is not None
+        assert (status.error.code, status.error.message) == (code, says)
+        DESK.open.set()
+        assert (await ended(made, made.dispatch("after").run)).status == "completed"
+        worker.stop()
+        await working
+
+    with made:
+        work(main)
+
+
+def test_a_loop_that_closes_leaves_its_blocks_to_run_again(tmp_path: Path) -> None:
+    made = engine(tmp_path, ONE)
+
+    async def left() -> None:
+        working = asyncio.create_task(made.worker(grace=0.1).run())
+        await until(lambda: DESK.running == 1)
+        assert not working.done()
+
+    async def again() -> None:
+        DESK.open.set()
+        worker = made.worker()
+        working = asyncio.create_task(worker.run())
+        assert (await ended(made, run)).outputs == {"a": "done"}
+        worker.stop()
+        await working
+
+    with made:
+        run = made.dispatch("w").run
+        work(left)
+        assert made.status(run).status == "running"
+        work(again)
 
 
 SECRET = """

@@ -59,7 +59,6 @@ async def python(params: PythonParams, context: Context) -> Any:
     if not isinstance(children, Children):
         raise BlockFailed("No child processes are at hand here.", effect="none", code="block-unavailable")
     module, name = params.call.split(":")
-    context.begin()
     return await children.call((module, name), params.args, None, context)
 
 

@@ -15,7 +15,7 @@ from typing import Any, BinaryIO
 
 import msgspec
 
-from interlock.engine.blocks.context import BlockFailed, Context
+from interlock.engine.blocks.context import BlockFailed, Context, as_failure
 from interlock.engine.values import NotJson, dump, json_value
 
 _loaded: dict[str, Any] = {}
@@ -76,18 +76,33 @@ def answer(call: dict[str, Any]) -> dict[str, Any]:
             given = call["params"]
             result = target(*given) if isinstance(given, list) else target(**given)
         made["result"] = _plain(result)
-    except BlockFailed as error:
-        made |= {"message": error.message, "effect": error.effect, "code": error.code}
     except Exception as error:
-        made |= {"message": f"{type(error).__name__}: {error}", "effect": None, "code": None}
+        message, effect, code = as_failure(error)
+        made |= {"message": message, "effect": effect, "code": code}
     return made | {"log": log}
 
 
 def serve(requests: BinaryIO, answers: BinaryIO) -> None:
-    """Answer calls until there are no more."""
+    """Answer calls until there are no more.
+
+    A block may fork: the copy has neither pipe, so that it gives no second answer, takes no call, and does
+    not hold open what tells the worker that this process has ended.
+    """
+    pipes = requests.fileno(), answers.fileno()
+    original = os.getpid()
+
+    def let_go() -> None:
+        null = os.open(os.devnull, os.O_RDWR)
+        for pipe in pipes:
+            os.dup2(null, pipe, inheritable=False)
+        os.close(null)
+
+    os.register_at_fork(after_in_child=let_go)
     while len(head := requests.read(4)) == 4:
         call = msgspec.json.decode(requests.read(int.from_bytes(head, "big")))
         packed = dump(answer(call))
+        if os.getpid() != original:
+            os._exit(0)
         answers.write(len(packed).to_bytes(4, "big") + packed)
         answers.flush()
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
 from typing import Any
 
 import msgspec
@@ -102,8 +103,9 @@ class Children:
         or mapping of arguments is passed as it is.
         """
         call = Call(*place, params, bool(typed), context.described(), [*sys.path])
-        async with self._slots:
+        async with self._place(context):
             child = self._idle.pop() if self._idle else await self._start()
+            context.begin()
             kept = False
             try:
                 answer = await child.ask(call)
@@ -120,7 +122,21 @@ class Children:
                     await asyncio.shield(child.end())
         return _read_answer(answer, context)
 
+    @asynccontextmanager
+    async def _place(self, context: Context) -> AsyncIterator[None]:
+        """One of the places that there are; what is waited for it is no time of the block."""
+        context.waits(True)
+        async with self._slots:
+            context.waits(False)
+            yield
+
     async def _start(self) -> _Child:
+        try:
+            return await self._started()
+        except OSError as error:
+            raise BlockFailed(f"No process can be started: {error.strerror or error}.", effect="none") from None
+
+    async def _started(self) -> _Child:
         mark = new_mark(self._guard.mark if self._guard is not None else "")
         variables = {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path), MARK: mark}
         process = await asyncio.create_subprocess_exec(

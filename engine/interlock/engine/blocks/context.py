@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from asyncio import CancelledError
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from interlock.engine.ports import Effect, Json
+
+LEVELS = ("debug", "info", "warning", "error")
 
 
 class BlockFailed(Exception):
@@ -20,12 +23,15 @@ class BlockFailed(Exception):
     interlock.engine.blocks.context.BlockFailed: the printer is out of paper
     """
 
+    message = ""
+    effect: Effect | None = None
+    code: str | None = None
+
     def __init__(self, message: str, *, effect: Effect | None = None, code: str | None = None) -> None:
         super().__init__(message)
         self.message = message
         self.effect = effect
         self.code = code
-        self.own = False
 
 
 class OwnFailure(BlockFailed):
@@ -33,7 +39,30 @@ class OwnFailure(BlockFailed):
 
     def __init__(self, message: str, code: str) -> None:
         super().__init__(message, effect="none", code=code)
-        self.own = True
+
+
+def as_failure(error: BaseException) -> tuple[str, Effect | None, str | None]:
+    """What an error of a block says: message, effect and code, whatever its author made of them.
+
+    The message is text that can be stored; an effect that is none of the two words is open.
+    """
+    if not isinstance(error, BlockFailed):
+        name = type(error).__name__
+        text = _sayable(error)
+        if not text and isinstance(error, CancelledError):
+            text = "something that the block waited for was cancelled"
+        return f"{name}: {text}" if text else name, None, None
+    effect = error.effect if error.effect in ("none", "unknown", None) else "unknown"
+    return _sayable(error.message or error), effect, error.code if isinstance(error.code, str) else None
+
+
+def _sayable(said: object) -> str:
+    """Text of anything: also of what cannot be written as text, or holds half of a surrogate pair."""
+    try:
+        text = str(said)
+    except Exception:
+        text = "its text cannot be written"
+    return text.encode("utf-8", "replace").decode()
 
 
 class Context:
@@ -47,6 +76,7 @@ class Context:
     __slots__ = (
         "_log",
         "_redact",
+        "_wait",
         "account",
         "attempt",
         "begun",
@@ -76,6 +106,7 @@ class Context:
         redact: Callable[[str], str] = str,
         services: Mapping[str, Any] | None = None,
     ) -> None:
+        self._wait: Callable[[bool], None] | None = None
         self.run = run
         self.account = account
         self.workflow = workflow
@@ -101,7 +132,16 @@ class Context:
     def log(self, message: str, level: str = "info") -> None:
         """Write a line to the run's log; ``level`` is debug, info, warning or error."""
         if self._log is not None:
-            self._log(level, message)
+            self._log(level if level in LEVELS else "info", _sayable(message))
+
+    def on_wait(self, told: Callable[[bool], None]) -> None:
+        """Who is told when the attempt begins (true) and ends (false) to wait for a place to run at."""
+        self._wait = told
+
+    def waits(self, waiting: bool) -> None:
+        """Say that the attempt waits for a place to run at: that is not yet time of the block."""
+        if self._wait is not None:
+            self._wait(waiting)
 
     def redact(self, text: str) -> str:
         """The text with secrets as ``***``: for what is cut before it is shown, for half a secret is not found."""

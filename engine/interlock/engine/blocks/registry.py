@@ -53,6 +53,11 @@ class Block(msgspec.Struct, frozen=True, eq=False):
     def name(self) -> str:
         return self.spec.name
 
+    @property
+    def begins(self) -> bool:
+        """Whether its context always knows if it has begun: built in, or run in a child process."""
+        return self.spec.built_in or self.place is not None
+
 
 class BlockMark(msgspec.Struct, frozen=True):
     """What `block` notes on a function or class."""

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from interlock.engine.blocks.children import Children
-from interlock.engine.blocks.context import BlockFailed, Context
+from interlock.engine.blocks.context import BlockFailed, Context, OwnFailure, as_failure
 from interlock.engine.blocks.registry import Block, Registry
 from interlock.engine.errors import RUN_CODES
 from interlock.engine.ports import Effect, Failed, Json, Outcome, Success
@@ -76,15 +76,15 @@ def secret_texts(result: Json, paths: Iterable[tuple[str, ...]]) -> tuple[str, .
     return tuple(dict.fromkeys(found))
 
 
-def failed(error: BlockFailed, effects: bool) -> Failed:
+def failed(error: BaseException, effects: bool) -> Failed:
     """The outcome of a block that raised; its code is of the closed list, or the workflow's own."""
-    effect: Effect = error.effect or ("unknown" if effects else "none")
-    if error.own:
-        return Failed(error.code or "failed", error.message, "none", own=True)
-    code = error.code
+    message, said, code = as_failure(error)
+    effect: Effect = said or ("unknown" if effects else "none")
+    if isinstance(error, OwnFailure):
+        return Failed(code or "failed", message, "none", own=True)
     if code is None or code not in RUN_CODES:
         code = "effect-unknown" if effect == "unknown" else "block-failed"
-    return Failed(code, error.message, effect)
+    return Failed(code, message, effect)
 
 
 async def run_block(
@@ -95,10 +95,11 @@ async def run_block(
     *,
     timeout: float | None = None,
 ) -> Outcome:
-    """One attempt of a block by its name; never raises, except when it is cancelled.
+    """One attempt of a block by its name; never raises, except when it is cancelled or the keyboard interrupts.
 
-    A time-out is the error ``timeout``; its effect is unknown once the block had begun.  Services
-    that blocks use (``http``, ``children``) come with the context.
+    A time-out is the error ``timeout``; its effect is unknown once the block had begun.  It counts from when
+    the block has a place to run at.  Whatever the block raises, also to end the program or as if it had been
+    cancelled, is its own failure.  Services that blocks use (``http``, ``children``) come with the context.
     """
     block = registry.get(name)
     if block is None:
@@ -107,20 +108,25 @@ async def run_block(
         return Failed("block-unavailable", f'Block "{name}" is not allowed here; allow it by name.', "none")
     effects = registry.effects(name, params)
     limit = asyncio.timeout(timeout)
+    loop = asyncio.get_running_loop()
+    if timeout is not None:
+        context.on_wait(lambda waiting: limit.reschedule(None if waiting else loop.time() + timeout))
     try:
         async with limit:
             result = await _run(block, params, context)
         return Success(result, secret_texts(result, block.spec.secret_results))
-    except TimeoutError as error:
-        if not limit.expired():
-            return failed(BlockFailed(f"TimeoutError: {error}"), effects)
-        known = not effects or (block.spec.built_in and not context.begun)
-        took = f"{timeout:g}" if timeout is not None else "?"
-        return Failed("timeout", f"The block took longer than {took} seconds.", "none" if known else "unknown")
-    except BlockFailed as error:
+    except (KeyboardInterrupt, GeneratorExit):
+        raise
+    except BaseException as error:
+        stopped = isinstance(error, asyncio.CancelledError)
+        if limit.expired() and (stopped or isinstance(error, TimeoutError)):
+            known = not effects or (block.begins and not context.begun)
+            took = f"{timeout:g}" if timeout is not None else "?"
+            return Failed("timeout", f"The block took longer than {took} seconds.", "none" if known else "unknown")
+        task = asyncio.current_task()
+        if stopped and task is not None and task.cancelling():
+            raise
         return failed(error, effects)
-    except Exception as error:
-        return failed(BlockFailed(f"{type(error).__name__}: {error}"), effects)
 
 
 async def _run(block: Block, params: Json, context: Context) -> Json:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -10,7 +11,7 @@ import msgspec
 
 from interlock.engine.blocks.context import Context
 from interlock.engine.blocks.registry import Registry
-from interlock.engine.blocks.running import run_block
+from interlock.engine.blocks.running import failed, run_block
 from interlock.engine.evaluate import fill, secret_names
 from interlock.engine.host import SecretSource, secret_value
 from interlock.engine.ports import EvaluationError, Failed, Json, Outcome, Success, Task
@@ -73,15 +74,24 @@ class Attempt:
             return
         values: dict[str, str] = {}
         for name in sorted(secret_names(self.task.deferred)):
-            value = secret_value(self._secrets, name)
-            if value is None:
-                raise NoSecret(f'the secret "{name}" is not given here')
-            values[name] = value
+            values[name] = self._secret(name)
         self._cipher.learn(values.values())
         try:
             self._params = fill(self.task.params, self.task.deferred, values)
         except EvaluationError as error:
             self.refuse(error.code, error.message)
+
+    def _secret(self, name: str) -> str:
+        try:
+            value = secret_value(self._secrets, name)
+        except Exception as error:
+            # The text of the error may hold what is not to be shown.
+            raise NoSecret(f'the secret "{name}" cannot be had here now ({type(error).__name__})') from None
+        if value is None:
+            raise NoSecret(f'the secret "{name}" is not given here')
+        if not isinstance(value, str):
+            raise NoSecret(f'the secret "{name}" that is given here is no text')
+        return value
 
     def refuse(self, code: str, message: str) -> None:
         """Let the attempt fail without beginning."""
@@ -93,7 +103,7 @@ class Attempt:
         if self._outcome is not None:
             return False
         block = self._registry.get(self.task.block)
-        known = block is not None and block.spec.built_in
+        known = block is not None and block.begins
         return not self._started or (known and not self.context.begun)
 
     async def run(self) -> Outcome:
@@ -108,6 +118,18 @@ class Attempt:
             return self._marked(outcome)
         return Failed(outcome.code, self._redact(outcome.message), outcome.effect, outcome.own)
 
+    def outcome(self, task: asyncio.Task[Outcome]) -> Outcome:
+        """The outcome of the task that ran this attempt, also where the block ended that task itself.
+
+        A block runs in the task of its attempt, and can cancel it; unless that counted as an outcome,
+        nobody would ever settle the step.
+        """
+        try:
+            return task.result()
+        except BaseException as error:
+            ended = failed(error, self._registry.effects(self.task.block, self._params))
+            return Failed(ended.code, self._redact(ended.message), ended.effect)
+
     def _marked(self, outcome: Success) -> Success:
         """The result with those of the host's secrets that occur in it named, for all who show it later."""
         found = self._cipher.own_in(dump(outcome.result).decode())
@@ -117,5 +139,12 @@ class Attempt:
         return self._cipher.redact(text, self.task.known_secrets)
 
     def _log(self, level: str, message: str) -> None:
-        if self._on_log is not None:
-            self._on_log(LogLine(time.time(), self.task.run, self.task.path, level, self._redact(message)))
+        if self._on_log is None:
+            return
+        line = LogLine(time.time(), self.task.run, self.task.path, level, self._redact(message))
+        try:
+            self._on_log(line)
+        except Exception as error:
+            # Where the line cannot be shown, the block has done nothing wrong.
+            told = {"message": f"a line that the block at {line.path} logged could not be passed on"}
+            asyncio.get_running_loop().call_exception_handler({**told, "exception": error})

@@ -112,7 +112,8 @@ class Worker:
         limit = max(2, min(self.concurrency, 8))
         children = Children(limit=limit, hidden=self.hidden_environment, guard=guard)
         try:
-            async with new_client() as client:
+            # As many as there can be blocks: an attempt that waited for a connection would lose its own time.
+            async with new_client(max(200, self.concurrency)) as client:
                 services = {
                     "http": client,
                     "children": children,
@@ -227,13 +228,19 @@ class Worker:
         times = self._lacking[task.id] = self._lacking.get(task.id, 0) + 1
         return float(min(HAND_BACK_SECONDS * 2 ** (times - 1), LONGEST_HAND_BACK))
 
-    def _finished(self) -> list[Settlement]:
+    def _finished(self, *, ending: bool = False) -> list[Settlement]:
+        """What there is to settle.
+
+        Until the worker ends only a block itself can have cancelled its attempt.  From then on it may be
+        the loop that closes or a person who interrupts, and the work is left to run again.
+        """
         done = [task for task in self._attempts if task.done()]
         settlements = []
         for task in done:
             attempt = self._attempts.pop(task)
-            if not task.cancelled():
-                settlements.append(Settlement(attempt.task, task.result()))
+            if ending and (task.cancelled() or task.exception() is not None):
+                continue
+            settlements.append(Settlement(attempt.task, attempt.outcome(task)))
         return settlements
 
     def _count(self, settlements: list[Settlement], accepted: list[bool]) -> None:
@@ -248,7 +255,20 @@ class Worker:
     # --- the end ---
 
     async def _end(self) -> None:
-        """Hand back what has not begun, wait for the rest, and leave what is still running as unknown."""
+        """Hand back what has not begun, wait for the rest, and leave what is still running as unknown.
+
+        Nothing is left running, also where the store can no longer be asked.
+        """
+        try:
+            await self._wind_down()
+        finally:
+            for task in self._attempts:
+                task.cancel()
+            await asyncio.gather(*self._attempts, return_exceptions=True)
+            self._attempts.clear()
+        await self._ask(self.kernel.unregister, self.name)
+
+    async def _wind_down(self) -> None:
         for task, attempt in list(self._attempts.items()):
             if attempt.untouched and not task.done():
                 task.cancel()
@@ -258,15 +278,10 @@ class Worker:
         until = time.monotonic() + self.grace
         while self._attempts and (left := until - time.monotonic()) > 0:
             await asyncio.wait(self._attempts, timeout=min(left, BEAT_SECONDS), return_when=asyncio.FIRST_COMPLETED)
-            if settlements := self._finished():
+            if settlements := self._finished(ending=True):
                 batch = await self._ask(self.kernel.settle_many, settlements, None)
                 self._count(settlements, [item.accepted for item in batch.settled])
             await self._ask(self.kernel.heartbeat, self.name)
-        for task in self._attempts:
-            task.cancel()
-        await asyncio.gather(*self._attempts, return_exceptions=True)
-        self._attempts.clear()
-        await self._ask(self.kernel.unregister, self.name)
 
     async def _hand_back(self, task: Task, reason: str, delay: float) -> None:
         await self._ask(lambda: self.kernel.hand_back(task, reason=reason, delay=delay))
