@@ -16,6 +16,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from types import TracebackType
@@ -24,6 +25,8 @@ from typing import Any, Literal, ParamSpec, TypeVar
 import msgspec
 
 from interlock.analyzer.source.text import SourceText
+from interlock.engine import arguments
+from interlock.engine.arguments import Seconds
 from interlock.engine.blocks.registry import Registry
 from interlock.engine.errors import CallerError
 from interlock.engine.host import DEFAULT_STORE, SecretSource, open_store, services_of
@@ -49,6 +52,20 @@ Given = ParamSpec("Given")
 Answer = TypeVar("Answer")
 
 TERMINAL = frozenset({"completed", "failed", "cancelled", "superseded"})
+STATUSES = (
+    "queued",
+    "running",
+    "waiting_for_workflows",
+    "waiting_for_signal",
+    "waiting_for_resource",
+    "delayed",
+    "held_for_review",
+    "completed",
+    "failed",
+    "cancelled",
+    "superseded",
+)
+"""Section 12's, in the order in which a run may have them."""
 PRUNED_AT_ONCE = 1000
 Decision = Literal["committed", "not-committed", "abandon"]
 
@@ -93,10 +110,12 @@ class Engine:
     ) -> None:
         self.registry = blocks if isinstance(blocks, Registry) else Registry(blocks, allow=allow)
         self.secrets = secrets
-        self.account = account
+        self.account = arguments.name(account, "account")
         self.url = url
         self.project = Project((), self.registry.specs)
-        known = list(secrets.values()) if isinstance(secrets, Mapping) else []
+        self._texts = 0
+        self._defining = threading.Lock()
+        known = arguments.secret_texts(secrets)
         self.kernel, self.cipher = open_store(url, self.registry, secrets=known, make=make, synchronous=synchronous)
 
     @classmethod
@@ -127,22 +146,40 @@ class Engine:
     # --- definitions ---
 
     def load(self, *paths: str | os.PathLike[str]) -> tuple[str, ...]:
-        """Read workflow files; the names of all workflows that are known now."""
+        """Read workflow files; the names of all workflows that are known now.
+
+        A file that was read before is read again, and what it says now counts.  `Refused` where a file cannot be
+        read or holds no workflow; other errors come when a workflow is used.
+        """
         for path in paths:
-            self.project.add(read_text_of(path))
+            source = read_text_of(path)
+            with self._defining:
+                self.project.put(source)
         return self.project.names
 
-    def define(self, text: str, path: str = "<text>") -> tuple[str, ...]:
-        """Read workflows from a text; the names of all workflows that are known now."""
-        self.project.add(SourceText(path, text))
-        return self.project.names
+    def define(self, text: str, path: str | None = None) -> tuple[str, ...]:
+        """Read workflows from a text; the names of all workflows that are known now.
+
+        A text whose workflows are all defined again by a later one is forgotten.  ``path`` is how diagnostics
+        call the text.  Errors are those of `load`.
+        """
+        with self._defining:
+            if path is None:
+                self._texts += 1
+                path = "<text>" if self._texts == 1 else f"<text {self._texts}>"
+            self.project.put(SourceText(path, text))
+            return self.project.names
 
     def definition(self, workflow: str | Definition) -> Definition:
         """The definition that a name stands for, refused if it has errors.
 
         Codes: definition-refused (`Refused`, with the diagnostics), unknown-workflow, not-allowed.
         """
-        made = self.project.definition(workflow) if isinstance(workflow, str) else workflow
+        if isinstance(workflow, str):
+            with self._defining:
+                made: Definition = self.project.definition(workflow)
+        else:
+            made = workflow
         for each in (made, *made.closure.values()):
             for name in blocks_of(each):
                 if not self.registry.may_run(name):
@@ -174,8 +211,8 @@ class Engine:
         definition = self.definition(workflow)
         return self.kernel.dispatch(
             definition,
-            inputs or {},
-            account=account or self.account,
+            {} if inputs is None else inputs,
+            account=self._account(account),
             idempotency_key=idempotency_key,
         )
 
@@ -188,35 +225,59 @@ class Engine:
         idempotency_key: str | None = None,
         on_log: Callable[[LogLine], None] | None = None,
     ) -> RunResult:
-        """Dispatch a run and work until it has ended; must not be called inside an event loop."""
+        """Dispatch a run and work until it has ended.
+
+        Code ``unknown-run`` besides those of `dispatch`: the idempotency key is that of a run which was pruned.
+        `RuntimeError` inside an event loop, where `AsyncEngine.run` is at home.
+        """
+        _outside_of_loops("run")
         done = self.dispatch(workflow, inputs, account=account, idempotency_key=idempotency_key)
+        self._still_there(done)
         return asyncio.run(self.finish(done.run, on_log=on_log))
 
     def resume(self, run: str, *, on_log: Callable[[LogLine], None] | None = None) -> RunResult:
-        """Work until a stored run has ended; settled steps are not repeated."""
+        """Work until a stored run has ended; settled steps are not repeated.
+
+        `RuntimeError` inside an event loop, where `AsyncEngine.resume` is at home.
+        """
+        _outside_of_loops("resume")
         self.kernel.status(run)
         return asyncio.run(self.finish(run, on_log=on_log))
+
+    def _account(self, account: str | None) -> str:
+        return self.account if account is None else arguments.name(account, "account")
+
+    def _still_there(self, done: Dispatched) -> None:
+        """A key of an earlier dispatch may stand for a run that has been pruned."""
+        if done.created:
+            return
+        try:
+            self.kernel.status(done.run)
+        except CallerError as error:
+            if error.code != "unknown-run":
+                raise
+            text = f'The idempotency key is that of the run "{done.run}", which ended and was pruned; nothing was run.'
+            raise CallerError("unknown-run", text) from None
 
     async def finish(self, run: str, *, on_log: Callable[[LogLine], None] | None = None) -> RunResult:
         """Work in this process until a run has ended."""
         worker = self.worker(only_for=run, on_log=on_log)
         working = asyncio.create_task(worker.run())
+        ended = asyncio.create_task(self._ended(run))
         try:
-            ended = asyncio.create_task(self._ended(run, None))
-            await asyncio.wait([working, ended], return_when=asyncio.FIRST_COMPLETED)
-            if not ended.done():
-                ended.cancel()
-                working.result()
+            done, _ = await asyncio.wait([working, ended], return_when=asyncio.FIRST_COMPLETED)
+            (ended if ended in done else working).result()
         finally:
+            ended.cancel()
             worker.stop()
-            await asyncio.gather(working, return_exceptions=True)
+            await asyncio.gather(working, ended, return_exceptions=True)
         return self.result(run)
 
     def worker(
         self,
         *,
         concurrency: int = 32,
-        grace: float = 30.0,
+        grace: Seconds = 30.0,
         only_for: str | None = None,
         others: bool = False,
         on_log: Callable[[LogLine], None] | None = None,
@@ -233,8 +294,8 @@ class Engine:
             self.registry,
             cipher=self.cipher,
             secrets=self.secrets,
-            concurrency=concurrency,
-            grace=grace,
+            concurrency=arguments.whole(concurrency, "concurrency", 1),
+            grace=arguments.seconds(grace, "grace"),
             only_for=only_for,
             others=others,
             on_log=on_log,
@@ -246,25 +307,21 @@ class Engine:
         status = self.kernel.status(run)
         return RunResult(run, status.status, status.outputs, status.error)
 
-    async def _ended(self, run: str, until: float | None) -> bool:
-        pause = 0.01
-        while self.kernel.status(run).status not in TERMINAL:
-            if until is not None and time.monotonic() >= until:
-                return False
+    async def _ended(self, run: str) -> None:
+        for pause in _pauses(None):
+            if self.kernel.status(run).status in TERMINAL:
+                return
             await asyncio.sleep(pause)
-            pause = min(pause * 1.3, 0.25)
-        return True
 
-    def wait(self, run: str, timeout: float | None = None) -> RunResult:
-        """Wait until a run has ended, or ``timeout`` seconds; others do its work."""
-        until = None if timeout is None else time.monotonic() + timeout
-        pause = 0.01
-        while self.kernel.status(run).status not in TERMINAL:
-            if until is not None and time.monotonic() >= until:
+    def wait(self, run: str, timeout: Seconds | None = None) -> RunResult:
+        """Wait until a run has ended, or ``timeout`` has passed; others do its work."""
+        result = self.result(run)
+        for pause in _pauses(timeout):
+            if result.status in TERMINAL:
                 break
             time.sleep(pause)
-            pause = min(pause * 1.3, 0.25)
-        return self.result(run)
+            result = self.result(run)
+        return result
 
     # --- people ---
 
@@ -338,6 +395,8 @@ class Engine:
         before: str | None = None,
     ) -> list[RunRow]:
         """Runs, newest first; ``account`` None means those of every account."""
+        if status is not None and status not in STATUSES:
+            raise ValueError(f"status is one of {', '.join(STATUSES)}, not {status!r}.")
         return self.kernel.runs(account=account, workflow=workflow, status=status, limit=limit, before=before)
 
     def events(self, run: str | None = None, *, after: int = 0, limit: int = 1000) -> list[Event]:
@@ -357,11 +416,11 @@ class Engine:
 
     def leases(self, account: str | None = None) -> list[LeaseInfo]:
         """Who holds and who waits for the keys of an account."""
-        return self.kernel.leases(account or self.account)
+        return self.kernel.leases(self._account(account))
 
     def queue(self, workflow: str | None = None, account: str | None = None) -> list[AdmissionInfo]:
         """The admission queues of an account."""
-        return self.kernel.queue(account or self.account, workflow)
+        return self.kernel.queue(self._account(account), workflow)
 
     def stats(self) -> Stats:
         """Counts over the store."""
@@ -384,17 +443,35 @@ class Engine:
         """
         return self.kernel.replay(run, any_version=any_version)
 
-    def prune(self, older_than: float) -> int:
-        """Remove runs that ended more than so many seconds ago; how many they were.
+    def prune(self, older_than: Seconds) -> int:
+        """Remove runs that ended longer ago than this; how many they were.
 
         Definitions that no run has go with them.  Keys, fences and idempotency keys outlive it.
         """
-        before = time.time() - older_than
+        before = time.time() - arguments.seconds(older_than, "older_than")
         removed, gone = 0, PRUNED_AT_ONCE
         while gone == PRUNED_AT_ONCE:
             gone = self.kernel.prune(before, limit=PRUNED_AT_ONCE)
             removed += gone
         return removed
+
+
+def _outside_of_loops(verb: str) -> None:
+    """Refuse, before anything is stored, where an event loop runs in this thread."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return
+    raise RuntimeError(f"Engine.{verb} has an event loop of its own; inside one use AsyncEngine.{verb}.")
+
+
+def _pauses(timeout: Seconds | None) -> Iterator[float]:
+    """How long to wait before each next look, in seconds; they end with the time-out."""
+    until = float("inf") if timeout is None else time.monotonic() + arguments.seconds(timeout, "timeout")
+    pause = 0.01
+    while (left := until - time.monotonic()) > 0:
+        yield min(pause, left)
+        pause = min(pause * 1.3, 0.25)
 
 
 def replay_export(data: bytes, *, any_version: bool = False) -> Replayed:
@@ -425,7 +502,7 @@ class AsyncEngine:
 
     >>> async def main():
     ...     async with AsyncEngine.open("memory:") as engine:
-    ...         engine.sync.define("workflow: hello\\nsteps: [{id: a, block: set}]")
+    ...         await engine.define("workflow: hello\\nsteps: [{id: a, block: set}]")
     ...         return (await engine.run("hello")).status
     >>> asyncio.run(main())
     'completed'
@@ -463,6 +540,10 @@ class AsyncEngine:
         """See `Engine.load`."""
         return await self.call(self.sync.load, *paths)
 
+    async def define(self, text: str, path: str | None = None) -> tuple[str, ...]:
+        """See `Engine.define`."""
+        return await self.call(self.sync.define, text, path)
+
     async def dispatch(
         self,
         workflow: str | Definition,
@@ -485,11 +566,23 @@ class AsyncEngine:
     ) -> RunResult:
         """See `Engine.run`."""
         done = await self.dispatch(workflow, inputs, account=account, idempotency_key=idempotency_key)
+        await self.call(self.sync._still_there, done)
         return await self.sync.finish(done.run, on_log=on_log)
 
-    async def wait(self, run: str, timeout: float | None = None) -> RunResult:
-        """See `Engine.wait`."""
-        return await self.call(self.sync.wait, run, timeout)
+    async def resume(self, run: str, *, on_log: Callable[[LogLine], None] | None = None) -> RunResult:
+        """See `Engine.resume`."""
+        await self.status(run)
+        return await self.sync.finish(run, on_log=on_log)
+
+    async def wait(self, run: str, timeout: Seconds | None = None) -> RunResult:
+        """See `Engine.wait`.  Keeps no thread meanwhile, and ends at once where it is cancelled."""
+        result = await self.call(self.sync.result, run)
+        for pause in _pauses(timeout):
+            if result.status in TERMINAL:
+                break
+            await asyncio.sleep(pause)
+            result = await self.call(self.sync.result, run)
+        return result
 
     async def signal(self, run: str, name: str, payload: Json = None, *, signal_id: str | None = None) -> SignalReceipt:
         """See `Engine.signal`."""
@@ -525,6 +618,44 @@ class AsyncEngine:
         """See `Engine.events`."""
         return await self.call(self.sync.events, run, after=after, limit=limit)
 
+    async def runs(
+        self,
+        *,
+        workflow: str | None = None,
+        status: str | None = None,
+        account: str | None = None,
+        limit: int = 100,
+        before: str | None = None,
+    ) -> list[RunRow]:
+        """See `Engine.runs`."""
+        return await self.call(
+            self.sync.runs, workflow=workflow, status=status, account=account, limit=limit, before=before
+        )
+
+    async def follow(self, run: str, *, after: int = 0, poll: float = 0.1) -> AsyncIterator[Event]:
+        """See `Engine.follow`."""
+        while True:
+            ended = (await self.status(run)).status in TERMINAL
+            while found := await self.events(run, after=after):
+                after = found[-1].seq
+                for event in found:
+                    yield event
+            if ended:
+                return
+            await asyncio.sleep(poll)
+
+    async def leases(self, account: str | None = None) -> list[LeaseInfo]:
+        """See `Engine.leases`."""
+        return await self.call(self.sync.leases, account)
+
+    async def queue(self, workflow: str | None = None, account: str | None = None) -> list[AdmissionInfo]:
+        """See `Engine.queue`."""
+        return await self.call(self.sync.queue, workflow, account)
+
+    async def stats(self) -> Stats:
+        """See `Engine.stats`."""
+        return await self.call(self.sync.stats)
+
     async def export(self, run: str) -> Export:
         """See `Engine.export`."""
         return await self.call(self.sync.export, run)
@@ -533,6 +664,6 @@ class AsyncEngine:
         """See `Engine.replay`."""
         return await self.call(self.sync.replay, run, any_version=any_version)
 
-    async def prune(self, older_than: float) -> int:
+    async def prune(self, older_than: Seconds) -> int:
         """See `Engine.prune`."""
         return await self.call(self.sync.prune, older_than)

@@ -21,7 +21,7 @@ DEFAULT_STORE = "sqlite:///.interlock/state.db"
 SQLITE = "sqlite:///"
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 
-SecretSource: TypeAlias = Mapping[str, str] | Callable[[str], str | None]
+SecretSource: TypeAlias = Mapping[str, str | None] | Callable[[str], str | None]
 """The host's secrets by name: a mapping, or a function that is asked at each use."""
 
 

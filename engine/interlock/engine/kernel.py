@@ -53,6 +53,8 @@ _SIGNAL = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,127}")
 MAX_CACHED = 4096
 MAX_MESSAGES = 500
 """Messages between cells that one transaction works; the rest goes to the inbox."""
+MAX_CLAIMED = 1000
+"""Tasks that are claimed at once, however many a worker has room for."""
 MEMORY = "memory:"
 
 
@@ -255,8 +257,11 @@ class SqliteKernel(Views):
         account: str,
         key: str | None,
     ) -> Dispatched:
-        if key is not None and not 0 < len(key) <= 512:
-            raise CallerError("inputs-refused", "An idempotency key has 1 to 512 characters.")
+        if key is not None and not (isinstance(key, str) and 0 < len(key) <= 512):
+            raise CallerError("inputs-refused", "An idempotency key is a text of 1 to 512 characters.")
+        if not isinstance(inputs, Mapping):
+            text = f"The inputs are a mapping from names to values, not of type {type(inputs).__name__}."
+            raise CallerError("inputs-refused", text)
         if key is not None:
             original = self.original(account, key)
             if original is not None:
@@ -404,13 +409,14 @@ class SqliteKernel(Views):
     def _claim(self, tx: Transaction, ask: Claiming) -> list[Task]:
         if ask.limit <= 0:
             return []
+        limit = min(ask.limit, MAX_CLAIMED)
         names = _encode(sorted(ask.blocks)).decode() if ask.blocks is not None else None
         if ask.tree is not None:
-            rows = self.store.all("ready_tasks_in", tx.now, ask.limit, names, ask.tree)
+            rows = self.store.all("ready_tasks_in", tx.now, limit, names, ask.tree)
         elif names is None:
-            rows = self.store.all("ready_tasks", tx.now, ask.limit)
+            rows = self.store.all("ready_tasks", tx.now, limit)
         else:
-            rows = self.store.all("ready_tasks_of", tx.now, ask.limit, names)
+            rows = self.store.all("ready_tasks_of", tx.now, limit, names)
         if rows:
             self.store.run("know_worker", ask.worker)
         tasks = []

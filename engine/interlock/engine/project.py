@@ -62,6 +62,28 @@ class Project:
         self._made.clear()
         return model
 
+    def put(self, source: SourceText) -> FileModel:
+        """Add a file in the place of what it makes old: the file at the same path, and those whose workflows
+        it all defines again.  What its workflows are called is theirs from now on.
+
+        `Refused`, and nothing is changed, where it holds no workflow at all.
+        """
+        model = read_file(source)
+        names = _names_of(model)
+        if not names:
+            raise Project([source], self.blocks)._refusal(f'"{source.path}" holds no workflow', [model], None)
+        kept = [
+            file
+            for file in self.files
+            if file.source.path != source.path and not (_names_of(file) and _names_of(file) <= names)
+        ]
+        self.files = [*kept, model]
+        owners = [(each, file) for file in self.files for each in file.workflows]
+        self._owners = {each.name.value: (each, file) for each, file in owners if each.name is not None}
+        self._diagnostics = None
+        self._made.clear()
+        return model
+
     @property
     def names(self) -> tuple[str, ...]:
         """The names of the workflows, in the order of the files."""
@@ -143,6 +165,10 @@ class Project:
             more = f", and {len(errors) - 1} more" if len(errors) > 1 else ""
             what += f": {first.file}:{first.line}: {first.message.rstrip('.')}{more}"
         return Refused(f"{what}.", found, self.sources)
+
+
+def _names_of(model: FileModel) -> set[str]:
+    return {workflow.name.value for workflow in model.workflows if workflow.name is not None}
 
 
 def _owner(model: FileModel, offset: int) -> str | None:

@@ -274,6 +274,7 @@ class Views:
         """See `ports.Kernel.runs`."""
         with self.looking():
             num = 2**62
+            limit = _whole(limit)
             if before is not None:
                 row = self.store.one("run_num", before)
                 if row is None:
@@ -291,6 +292,7 @@ class Views:
 
     def events(self, run: str | None = None, *, after: int = 0, limit: int = 1000) -> list[Event]:
         """See `ports.Kernel.events`."""
+        after, limit = _whole(after), _whole(limit)
         with self.looking():
             if run is None:
                 rows = self.store.all("events_all", after, limit)
@@ -401,6 +403,11 @@ class Views:
             counts = self.store.one("counts")
             assert counts is not None
             return Stats(dict(self.store.all("count_runs")), *counts)
+
+
+def _whole(number: int) -> int:
+    """A count or a place in the log, within what the store can count."""
+    return max(0, min(number, 2**63 - 1))
 
 
 def _event(row: tuple[Any, ...]) -> Event:

@@ -140,6 +140,7 @@ steps: [{id: a, block: set}]
         (("run", "n.workflow.yaml", "--secret", "OTHER=TOKEN"), 'declares no secret "OTHER"; leave it out'),
         (("review", "x", "commited"), 'no decision "commited"; did you mean "committed"?'),
         (("runs", "--status", "complete"), 'no status "complete"; did you mean "completed"?'),
+        (("runs", "--account", ""), "--account: it is a text of at least one character"),
         (("runs", "--status", "waiting"), '"waiting_for_signal"'),
         (("runs", "--status", "odd"), "it is one of queued, running"),
     ],

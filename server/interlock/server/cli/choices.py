@@ -1,4 +1,4 @@
-"""Arguments that take one of a few words: a wrong one is refused with the word that was meant."""
+"""Arguments that are not just any text: a wrong one is refused with what was meant."""
 
 from __future__ import annotations
 
@@ -24,3 +24,10 @@ def one_of(what: str, words: Sequence[str]) -> Callable[[str], str]:
         raise argparse.ArgumentTypeError(f'there is no {what} "{word}"; {hint}')
 
     return chosen
+
+
+def not_empty(word: str) -> str:
+    """The ``type=`` of a name of the user's own."""
+    if not word:
+        raise argparse.ArgumentTypeError("it is a text of at least one character")
+    return word

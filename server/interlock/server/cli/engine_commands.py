@@ -22,6 +22,7 @@ from interlock.engine.errors import CallerError
 from interlock.engine.host import DEFAULT_STORE
 from interlock.engine.shown import SignalReceipt
 from interlock.engine.values import NotJson, as_text, load
+from interlock.server.cli.choices import not_empty
 from interlock.server.cli.main import UsageError
 
 Options: TypeAlias = argparse.Namespace
@@ -38,7 +39,9 @@ def add_store(parser: argparse.ArgumentParser, *, reading: bool = False) -> None
 
 
 def add_account(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--account", default="default", metavar="A", help="the account (default: default)")
+    parser.add_argument(
+        "--account", type=not_empty, default="default", metavar="A", help="the account (default: default)"
+    )
 
 
 def add_blocks(parser: argparse.ArgumentParser) -> None:
@@ -107,7 +110,7 @@ def engine_of(
         options.store,
         blocks=registry if registry is not None else (),
         secrets=secrets,
-        account=getattr(options, "account", "default"),
+        account=getattr(options, "account", None) or "default",
         make=make,
     )
     try:

@@ -4,28 +4,15 @@ from __future__ import annotations
 
 import argparse
 
+from interlock.engine.client import STATUSES
 from interlock.server.cli import engine_commands as common
-from interlock.server.cli.choices import one_of
-
-STATUSES = (
-    "queued",
-    "running",
-    "waiting_for_workflows",
-    "waiting_for_signal",
-    "waiting_for_resource",
-    "delayed",
-    "held_for_review",
-    "completed",
-    "failed",
-    "cancelled",
-    "superseded",
-)
+from interlock.server.cli.choices import not_empty, one_of
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--workflow", metavar="NAME", help="only of this workflow")
     parser.add_argument("--status", type=one_of("status", STATUSES), metavar="STATUS", help="only in this status")
-    parser.add_argument("--account", metavar="A", help="only of this account")
+    parser.add_argument("--account", type=not_empty, metavar="A", help="only of this account")
     parser.add_argument("--limit", type=int, default=50, metavar="N", help="at most so many (default: 50)")
     parser.add_argument("--before", metavar="RUN", help="older than this run")
     common.add_store(parser, reading=True)
