@@ -7,7 +7,7 @@ point is computed by others over these graphs, with ``ListFlow.solve``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from functools import cached_property, lru_cache
 from typing import TypeVar
 
@@ -61,6 +61,28 @@ def _plain_edges(following: int, conditional: bool) -> tuple[Edge, ...]:
     return (Edge(following, False), Edge(following, True)) if conditional else (Edge(following, False),)
 
 
+class Numbers(Collection[int]):
+    """Numbers as the bits of one."""
+
+    __slots__ = ("bits",)
+
+    def __init__(self, bits: int) -> None:
+        self.bits = bits
+
+    def __contains__(self, number: object) -> bool:
+        return isinstance(number, int) and number >= 0 and self.bits >> number & 1 == 1
+
+    def __iter__(self) -> Iterator[int]:
+        bits = self.bits
+        while bits:
+            lowest = bits & -bits
+            yield lowest.bit_length() - 1
+            bits ^= lowest
+
+    def __len__(self) -> int:
+        return self.bits.bit_count()
+
+
 class ListFlow:
     """The flow of one step list.
 
@@ -77,9 +99,9 @@ class ListFlow:
         self.owner = owner
         self.parent = parent
         self.branch = branch
-        self._must: list[frozenset[int] | None] | None = None
-        self._may: list[frozenset[int] | None] | None = None
-        self._end: list[frozenset[int] | None] = []
+        self._must: list[int | None] | None = None
+        self._may: list[int | None] | None = None
+        self._end: int | None = None
         self._straight: bool | None = None
         self._loops: tuple[Loop, ...] | None = None
 
@@ -191,12 +213,6 @@ class ListFlow:
                         todo.append(edge.target)
         return before, at_end
 
-    def settled(self, number: int) -> frozenset[int] | None:
-        """The steps that have settled before this one on every path; None where no path leads."""
-        if self._must is None:
-            self._must = self._settle(frozenset.intersection)
-        return self._must[number]
-
     @property
     def straight(self) -> bool:
         """Whether the steps simply follow each other: then what stands before has settled."""
@@ -211,37 +227,27 @@ class ListFlow:
         """
         if self.straight:
             return number < at
-        settled = self.settled_at_end if at >= len(self.steps) else self.settled(at)
-        return settled is None or number in settled
+        if self._must is None:
+            self._must, self._end = self._settle(int.__and__)
+        settled = self._end if at >= len(self.steps) else self._must[at]
+        return settled is None or settled >> number & 1 == 1
 
-    def may_have_settled(self, number: int) -> frozenset[int]:
+    def may_have_settled(self, number: int) -> Collection[int]:
         """The steps that have settled before this one on some path."""
-        if self._may is None:
-            self._may = self._settle(frozenset.union)
-        return self._may[number] or frozenset()
-
-    @property
-    def settled_at_end(self) -> frozenset[int] | None:
-        """The steps that have settled on every path to the end of the list; None without such a path."""
-        if not self._end:
-            straight = frozenset(range(len(self.steps)))
-            self._end.append(straight if self.straight else self._run_settle(frozenset.intersection)[1])
-        return self._end[0]
-
-    def _settle(self, join: Callable[[frozenset[int], frozenset[int]], frozenset[int]]) -> list[frozenset[int] | None]:
         if self.straight:
-            return [frozenset(range(number)) for number in range(len(self.steps))]
-        return self._run_settle(join)[0]
+            return range(number)
+        if self._may is None:
+            self._may = self._settle(int.__or__)[0]
+        return Numbers(self._may[number] or 0)
 
-    def _run_settle(
-        self, join: Callable[[frozenset[int], frozenset[int]], frozenset[int]]
-    ) -> tuple[list[frozenset[int] | None], frozenset[int] | None]:
-        numbers = {step: number for number, step in enumerate(self.steps)}
+    def _settle(self, join: Callable[[int, int], int]) -> tuple[list[int | None], int | None]:
+        """What has settled before each step and at the end, as bits: None where no path leads."""
+        bits = {step: 1 << number for number, step in enumerate(self.steps)}
 
-        def transfer(step: Step, fact: frozenset[int], edge: Edge) -> frozenset[int]:
-            return fact | {numbers[step]}
+        def transfer(step: Step, fact: int, edge: Edge) -> int:
+            return fact | bits[step]
 
-        return self.solve(frozenset[int](), transfer, join)
+        return self.solve(0, transfer, join)
 
     # -- loops ------------------------------------------------------------------------------
 
