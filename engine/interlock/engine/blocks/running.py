@@ -43,11 +43,14 @@ def _plainly(error: Exception) -> str:
 
 
 def converted_result(block: Block, result: Any) -> Json:
-    """A block's result as JSON; `BlockFailed` ``result-invalid`` where it is not of its type."""
+    """A block's result as JSON, in the form of its type; `BlockFailed` ``result-invalid`` where it does not fit.
+
+    The form is what the manifest says: no fields but those of the type, and a float where it says float.
+    """
     try:
         plain = msgspec.to_builtins(result)
         if block.signature.result is not Any:
-            msgspec.convert(plain, block.signature.result)
+            plain = msgspec.to_builtins(msgspec.convert(plain, block.signature.result))
         return json_value(plain, "it")
     except (msgspec.ValidationError, NotJson, TypeError, RecursionError) as error:
         raise BlockFailed(

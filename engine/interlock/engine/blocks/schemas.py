@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
 import typing
 from collections.abc import Callable
@@ -11,6 +12,11 @@ import msgspec
 
 from interlock.analyzer.language.blocks import MAX_SCHEMA_DEPTH, Schema
 from interlock.engine.blocks.context import Context
+
+_VALUES = frozenset({"default", "enum", "const", "examples"})
+"""Words of a schema that hold values, in which nothing is a schema."""
+_LEFT_OUT = frozenset({"title", "discriminator"})
+"""Names of types, and references to them, which mean nothing once references are written out."""
 
 
 class Signature(msgspec.Struct, frozen=True, eq=False):
@@ -45,7 +51,7 @@ def read_signature(function: Callable[..., Any], name: str) -> Signature:
         if parameter.default is parameter.empty:
             fields.append((parameter.name, hint))
         else:
-            fields.append((parameter.name, hint, parameter.default))
+            fields.append((parameter.name, hint, _default(parameter.default)))
     if "return" not in hints:
         raise TypeError(f'Block "{name}" needs the type of its result ("-> …"); write "-> Any" where it varies.')
     if len(fields) == 1 and fields[0][0] == "params" and len(fields[0]) == 2:
@@ -58,10 +64,27 @@ def read_signature(function: Callable[..., Any], name: str) -> Signature:
     return Signature(made, hints["return"], None, context)
 
 
-def schema_of(type_: Any) -> Schema:
-    """The JSON Schema of a type, references written out; ``{}`` for what may be anything."""
+def _default(value: Any) -> Any:
+    """The default of a parameter as that of a field: new at each call where a block could change it."""
+    if isinstance(value, list | dict | set) and value:
+        return msgspec.field(default_factory=lambda: copy.deepcopy(value))
+    return value
+
+
+def schema_of(type_: Any, *, exact: bool = False) -> Schema:
+    """The JSON Schema of a type, references written out; ``{}`` for what may be anything.
+
+    With ``exact`` a `TypedDict`, dataclass or struct has its own fields and no others, at every level:
+    so it is with results, which are given the form of their type.  What is taken may hold more where
+    the type says nothing against it.
+    """
     made = msgspec.json.schema(type_)
     definitions = made.pop("$defs", {})
+    if exact:
+        # All that is defined as an object comes from a class with fields; a dict is written in place.
+        for definition in definitions.values():
+            if definition.get("type") == "object":
+                definition.setdefault("additionalProperties", False)
     inlined = _inline(made, definitions, (), 1)
     return inlined if isinstance(inlined, dict) else {}
 
@@ -77,11 +100,21 @@ def _inline(part: Any, definitions: dict[str, Any], inside: tuple[str, ...], dep
     target = part.get("$ref")
     if isinstance(target, str):
         name = target.rsplit("/", 1)[-1]
-        return {} if name in inside else _inline(definitions[name], definitions, (*inside, name), depth)
-    return {word: _inline(item, definitions, inside, depth + 1) for word, item in part.items() if word != "title"}
+        beside = {word: item for word, item in part.items() if word not in ("$ref", *_LEFT_OUT)}
+        found = {} if name in inside else _inline(definitions[name], definitions, (*inside, name), depth)
+        return found | beside
+    made: dict[str, Any] = {}
+    for word, item in part.items():
+        if word == "properties":
+            made[word] = {name: _inline(inner, definitions, inside, depth + 1) for name, inner in item.items()}
+        elif word in _VALUES:
+            made[word] = item
+        elif word not in _LEFT_OUT:
+            made[word] = _inline(item, definitions, inside, depth + 1)
+    return made
 
 
 def result_schema(type_: Any) -> Schema | None:
     """The schema of a result, None where nothing is known of it."""
-    schema = {"type": "null"} if type_ is type(None) else schema_of(type_)
+    schema = {"type": "null"} if type_ is type(None) else schema_of(type_, exact=True)
     return schema or None
