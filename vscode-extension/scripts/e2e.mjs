@@ -85,6 +85,10 @@ await within("runs", () => ({ path: programs, settings: trusted }), async (edito
   await editor.load();
   await run(editor, folder);
   await desk(editor, folder, programs);
+});
+// The editor takes note of steps done before the walkthrough is seen where it shows its page of welcome at the start.
+await within("walkthrough", () => ({ path: programs, settings: { ...trusted, "workbench.startupEditor": "welcomePage" } }), async (editor) => {
+  await editor.load();
   await walkthrough(editor);
 });
 const missing = join(tmpdir(), "no-such-wheel.whl");

@@ -54,6 +54,6 @@ async function chosen(): Promise<Meant | undefined> {
 
 /** Begins a workflow in a file that has no name yet. */
 export async function begin(): Promise<void> {
-  await vscode.window.showTextDocument(await vscode.workspace.openTextDocument({ language: LANGUAGE }));
+  await vscode.window.showTextDocument(await vscode.workspace.openTextDocument({ language: LANGUAGE }), { preview: false });
   await vscode.commands.executeCommand("editor.action.insertSnippet", { langId: LANGUAGE, name: "Workflow" });
 }

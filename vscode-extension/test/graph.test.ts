@@ -8,7 +8,7 @@ import { mixed, pageStyle, styleWith } from "../webview/style.ts";
 /** Columns of one line, but for the last test of a place. */
 const at = (character: number, line = 0): Position => ({ line, character });
 const node = (path: string, start: number, end: number, more: Partial<GraphNode> = {}): GraphNode => ({
-  path, id: path.split("/").at(-1) ?? "", kind: "block", shape: "block", detail: "log", when: "", marks: [], lease: "",
+  path, id: path.split("/").at(-1) ?? "", kind: "block", shape: "block", lines: ["log"], lease: "",
   held_to_the_end: false, line: 1, range: { start: at(start), end: at(end) }, x: 10, y: start, width: 100, height: 40, lanes: [], ...more,
 });
 const lane = (nodes: GraphNode[], edges: GraphLane["edges"] = [], name = ""): GraphLane => ({ name, x: 0, y: 0, width: 200, height: 300, nodes, edges });
@@ -48,11 +48,11 @@ test("the cursor chooses the workflow in whose document it stands", () => {
 });
 
 test("every step is one element that can be reached and says what it is", () => {
-  const given = graph([lane([node("a", 0, 9, { when: "x", marks: ["retry 3"], shape: "section", detail: "shelf" })])]);
+  const given = graph([lane([node("a", 0, 9, { lines: ["holds shelf", "when x", "retry 3"], shape: "section" })])]);
   const found = every(draw(given)).filter((one) => one.attrs["data-path"] === "a");
   assert.equal(found.length, 1);
   assert.equal(found[0]?.attrs["aria-label"], "a, holds shelf, when x, retry 3, line 1");
-  assert.equal(labelOf(node("b", 0, 1, { shape: "wait", kind: "wait_for_signal", detail: "for go" })), "b, wait_for_signal for go, line 1");
+  assert.equal(labelOf(node("b", 0, 1, { id: "", kind: "delay", lines: ["delay 10m"] })), "delay, delay 10m, line 1");
 });
 
 test("loops run on the left of the boxes, jumps on the right, the end is a dot", () => {
@@ -76,7 +76,7 @@ test("a lease to the end of the run is a bar down to the end of its column", () 
 });
 
 test("the saved picture is XML whatever the names are, and follows no theme", () => {
-  const given = graph([lane([node('a"&<', 0, 9, { detail: "bell \u0007 </text><script>" })])]);
+  const given = graph([lane([node('a"&<', 0, 9, { lines: ["bell \u0007 </text><script>"] })])]);
   const text = svgText(draw(given), 300, 400, styleWith(() => "#102030"), "#fff");
   assert.match(text, /^<svg xmlns="http:\/\/www.w3.org\/2000\/svg" width="300"/);
   assert.ok(text.includes("a&quot;&amp;&lt;") && text.includes("w&lt;1&gt;") && text.includes("&lt;script&gt;"));

@@ -21,20 +21,9 @@ const GAP = 26;
 const GUTTER = 18;
 const BAND = 7;
 
-/** The lines under a node's name, the first one in the type of code. */
-export function linesOf(node: GraphNode): string[] {
-  const first =
-    node.shape === "section" || node.shape === "claim"
-      ? `holds ${node.detail}`
-      : node.shape === "block" || node.shape === "items"
-        ? node.detail || node.kind
-        : `${node.kind} ${node.detail}`.trim();
-  return [first, ...(node.when ? [`when ${node.when}`] : []), ...(node.marks.length > 0 ? [node.marks.join(" · ")] : [])];
-}
-
 /** What a screen reader says of a node. */
 export function labelOf(node: GraphNode): string {
-  return [node.id || node.kind, ...linesOf(node), `line ${node.line}`].join(", ");
+  return [node.id || node.kind, ...node.lines, `line ${node.line}`].join(", ");
 }
 
 /** Everything of the picture, without the surrounding `svg` element. */
@@ -142,7 +131,7 @@ function node(given: GraphNode): Shape[] {
       shape("title", {}, [], labelOf(given)),
       shape("rect", { class: "box", x: given.x, y: given.y, width: given.width, height: given.height, rx: round ? 16 : 7 }),
       shape("text", { class: "name", x, y }, [], given.id || given.kind),
-      ...linesOf(given).map((line, at) => shape("text", { class: at === 0 ? "code" : "mark", x, y: y + LINE * (at + 1) }, [], line)),
+      ...given.lines.map((line, at) => shape("text", { class: at === 0 ? "code" : "mark", x, y: y + LINE * (at + 1) }, [], line)),
     ],
   );
   return [head, ...given.lanes.flatMap(lane)];

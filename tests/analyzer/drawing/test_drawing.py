@@ -76,6 +76,15 @@ def test_jumps_back_are_loops_and_jumps_out_end() -> None:
     }
 
 
+def test_the_json_says_what_stands_under_the_name_of_each_step() -> None:
+    sheet: Any = as_json(place(outline(units(LOOP)[0])))
+    assert [box["lines"] for box in boxes(sheet["lanes"][0])] == [
+        ["http https://a.example"],
+        ['log a < b & "c"', "when ask.status == 200"],
+        ["delay 5s"],
+    ]
+
+
 def test_the_svg_is_xml_with_every_name_in_it() -> None:
     root = ElementTree.fromstring(svg(place(outline(units(LOOP)[0]))))
     words = [element.text for element in root.iter() if element.text]

@@ -51,8 +51,11 @@ export async function mends(editor, folder) {
   said("a squiggle, its hover with the page of the rule, and its fix");
 }
 
-/** A file by its modeline; and what another extension says about YAML is not said again of workflows. */
+/** A file by the workspace's settings, another by its modeline; and what another extension says about YAML is not said again of workflows. */
 export async function modeline(editor) {
+  await editor.open("flow-named.yaml");
+  await editor.page.locator(".statusbar-item", { hasText: "Interlock Workflow" }).first().waitFor();
+  await until("squiggles by the settings", () => squiggles(editor));
   await editor.open("other.yaml");
   await until("what the other extension finds in plain YAML", () => squiggles(editor));
   await editor.open("plain.yaml");
@@ -75,7 +78,7 @@ export async function modeline(editor) {
   await editor.page.locator(".viewpane-filter input").first().fill("");
   await editor.command("View: Hide Panel");
   await editor.command("File: Revert File");
-  said("a file with the modeline, beside an extension for YAML: nothing twice");
+  said("files with the modeline and named by interlock.toml, beside an extension for YAML: nothing twice");
 }
 
 export async function rename(editor, folder) {
@@ -104,9 +107,13 @@ export async function explain(editor) {
 
 /** The first steps: each is done by its own button, also where no editor is open. */
 export async function walkthrough(editor) {
+  await until("the program found", () => editor.log().includes("found on the PATH"));
   await editor.clear();
-  await editor.command("Welcome: Open Walkthrough...");
-  await editor.choose("First steps with Interlock");
+  const see = async () => {
+    await editor.command("Welcome: Open Walkthrough...");
+    await editor.choose("First steps with Interlock");
+  };
+  await see();
   const step = (name) => editor.page.locator(".getting-started-step", { hasText: name }).first();
   const ticked = (name) => until(`the step "${name}" done`, async () => (await step(name).locator(".codicon-getting-started-step-checked").count()) === 1);
   const press = async (name, button) => {
@@ -117,23 +124,23 @@ export async function walkthrough(editor) {
     await editor.shot(`walkthrough-${button}`);
     await step(name).locator(".monaco-button", { hasText: button }).click();
   };
-  const back = () => editor.page.locator(".tab", { hasText: "Walkthrough" }).click();
   await ticked("Get the program");
   await press("Write a workflow", "New Workflow");
   await editor.page.locator(".editor-group-container.active .view-line", { hasText: "workflow: name" }).waitFor();
   await editor.shot("new");
   await editor.command("View: Revert and Close Editor");
+  await see();
   await ticked("Write a workflow");
   await press("See it drawn", "Show Graph");
   await editor.choose("publish");
   await editor.webview('#stage g.node[data-path="ask"]');
-  await back();
+  await see();
   await ticked("See it drawn");
   await press("Run it", "Run Workflow");
   await editor.choose("publish");
   await editor.webview("form #run");
   await editor.closeTab("Run publish");
-  await back();
+  await see();
   await ticked("Run it");
   await editor.shot("walkthrough");
   said("the walkthrough: every step done by its button");

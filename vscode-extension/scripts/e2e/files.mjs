@@ -113,13 +113,14 @@ const LONG = `workflow: long\nsteps:\n${Array.from({ length: 300 }, (_, n) => ` 
 
 /** The files by their names; `service` is the address of the service that workflows call. */
 export const files = (service) => ({
-  "interlock.toml": "",
+  "interlock.toml": 'patterns = ["*.workflow.yaml", "flow-*.yaml"]\n',
   "broken.workflow.yaml": BROKEN,
   "parent.workflow.yaml": PARENT,
   "child.workflow.yaml": CHILD,
   "publish.workflow.yaml": PUBLISH,
   "desk.workflow.yaml": DESK(service),
   "long.workflow.yaml": LONG,
+  "flow-named.yaml": "workflow: named-by-settings\nstps: []\n",
   "plain.yaml": "# interlock: workflow\nworkflow: by-modeline\nstps: []\n",
   "other.yaml": "a: [1, 2\n",
 });

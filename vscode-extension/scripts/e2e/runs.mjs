@@ -40,7 +40,7 @@ export async function run(editor, folder) {
   await editor.command("Preferences: Toggle between Light/Dark Themes");
   await editor.page.locator(".monaco-workbench.vs-dark").waitFor();
   await until("the page of the graph dark", () => frame.$("body.vscode-dark"));
-  await editor.shot("dark", true);
+  await editor.shot("dark");
   await frame.locator("#clear").click();
   await until("the run off the picture", async () => (await frame.$$("g.node.is-settled")).length === 0);
   for (const name of ["state.db", "state.db-wal"]) {

@@ -34,9 +34,8 @@ export interface GraphNode {
   id: string;
   kind: string;
   shape: string;
-  detail: string;
-  when: string;
-  marks: string[];
+  /** What stands under its name, the first line in the type of code. */
+  lines: string[];
   lease: string;
   held_to_the_end: boolean;
   /** Counted from 1. */

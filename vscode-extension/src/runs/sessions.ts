@@ -27,6 +27,9 @@ interface Followed {
   working: Stream | undefined;
 }
 
+/** Milliseconds between two pictures of a run. */
+const PAUSE = 60;
+
 /** Blocks that act only where somebody allowed them by name. */
 const GUARDED = ["shell", "python"];
 
@@ -135,22 +138,29 @@ export class Sessions implements vscode.Disposable {
     await this.#end(place, run, code);
   }
 
+  /** Follows a run from its first event on: what comes close together is shown, and asked about, once. */
   #follow(place: Place, run: string, asking: boolean): Followed {
     const progress = new Progress();
     const put = new Set<string>();
-    const following = this.desk.stream(place, commands.followRun(place, run), (line) => {
-      const event = parseEvent(line);
-      if (event === undefined || !progress.apply(event)) return;
-      if (event.kind === "run.dispatched") this.graph.choose(progress); // which workflow it is of is known by now
-      else this.graph.progress(progress);
-      if (!asking) return;
-      for (const step of progress.questions) {
+    let timer: NodeJS.Timeout | undefined;
+    const show = (): void => {
+      clearTimeout(timer);
+      timer = undefined;
+      this.graph.progress(progress);
+      for (const step of asking ? progress.questions : []) {
         const key = `${step.path} ${step.visit} ${step.state}`;
         if (put.has(key)) continue;
         put.add(key);
         void this.questions.put({ place, run, workflow: progress.workflow }, step, () => progress.questions.includes(step));
       }
+    };
+    const following = this.desk.stream(place, commands.followRun(place, run), (line) => {
+      const event = parseEvent(line);
+      if (event === undefined || !progress.apply(event)) return;
+      if (event.kind === "run.dispatched") this.graph.choose(progress); // which workflow it is of is known by now
+      timer ??= setTimeout(show, PAUSE);
     });
+    void following.ended.then(show);
     return { progress, following, working: undefined };
   }
 

@@ -30,7 +30,6 @@ export class Store {
     this.#stops += 1;
     this.#stream?.stop();
     this.#stream = undefined;
-    this.#asks.clear();
   }
 
   /**
@@ -78,6 +77,7 @@ export class Store {
   /** Follows what happens from now on; whether there is a store. */
   async #follow(): Promise<boolean> {
     const stops = this.#stops;
+    this.#asks.clear(); // nobody has looked at what happened meanwhile
     const newest = await this.desk.read<RunRow[]>(this.place, commands.runs(this.place, 1));
     if (newest === undefined) return false;
     // The events before belong to what is read anyway: it is enough to begin after the newest run's last one.

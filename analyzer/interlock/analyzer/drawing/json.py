@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from interlock.analyzer.drawing.layout import Box, Column, Sheet
+from interlock.analyzer.drawing.layout import Box, Column, Sheet, lines_of
 
 
 def as_json(sheet: Sheet) -> dict[str, object]:
@@ -56,6 +56,7 @@ def _box(box: Box) -> dict[str, object]:
         "detail": node.detail,
         "when": node.when,
         "marks": list(node.marks),
+        "lines": lines_of(node),
         "lease": node.lease,
         "held_to_the_end": node.to_the_end,
         "line": node.line,
