@@ -460,18 +460,40 @@ def test_edits_of_files_that_are_seen_together(seed: int) -> None:
         kind = chance.random()
         if number % 12 == 0:
             now = list(firsts)
-        elif kind < 0.7:
+        elif kind < 0.4:
             now[at] = restructured(now[at], chance)
+        elif kind < 0.7:
+            now[at] = meant_otherwise(now[at], firsts[at], chance)
         elif kind < 0.9:
             place = chance.randrange(len(now[at]))
             now[at] = now[at][:place] + chance.choice(LETTERS) + now[at][place:]
         else:
             now[at] = firsts[at]
         sources = [SourceText(f"{name}.workflow.yaml", text) for name, text in enumerate(now)]
-        models = [read_file(source, model) for source, model in zip(sources, models, strict=True)]
+        models = [
+            model if model is not None and model.source.text == source.text else read_file(source, model)
+            for source, model in zip(sources, models, strict=True)
+        ]
         fresh = [read_file(SourceText(source.path, source.text)) for source in sources]
         got = checked([model for model in models if model is not None], again)
         assert got == checked(fresh, None), "\n=====\n".join(now)
+
+
+def test_an_edit_that_no_caller_can_tell_judges_none_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    caller = "workflow: caller\nsteps:\n  - {id: c, run_workflow: {workflow: called, result_key: r}}\n"
+    called = "workflow: called\nsteps:\n  - {id: l, block: log, params: {message: hello}}\noutputs: {x: 1}\n"
+    again = Judge()
+    callers = read_file(SourceText("a.workflow.yaml", caller))
+    model = read_file(SourceText("b.workflow.yaml", called))
+    again.judge([callers, model])
+    seen = watch(monkeypatch)
+    for text in (called.replace("hello", "hi"), called.replace("x: 1", "y: 1")):
+        model = read_file(SourceText("b.workflow.yaml", text), model)
+        assert checked([callers, model], again) == checked(
+            [read_file(SourceText("a.workflow.yaml", caller)), read_file(SourceText("b.workflow.yaml", text))], None
+        )
+        seen.append(0)
+    assert seen == [1, 0, 1, 1, 0]
 
 
 @pytest.mark.parametrize("text", [pytest.param(text, id=name) for name, text in texts()])

@@ -7,6 +7,7 @@ from interlock.analyzer.graph.flow import ListFlow
 from interlock.analyzer.graph.program import Program, Unit
 from interlock.analyzer.graph.scope import result_name
 from interlock.analyzer.language.names import ROOTS
+from interlock.analyzer.language.nearest import near_words
 from interlock.analyzer.model.nodes import ForEach, RunWorkflow, SignalWait, StartWorkflows, Step
 from interlock.analyzer.model.values import Setting
 from interlock.analyzer.source.text import Span
@@ -223,8 +224,18 @@ def unused_inputs(unit: Unit, sink: Sink) -> None:
 
 def _meant_inputs(unit: Unit) -> frozenset[str]:
     """The inputs that are read with a slip, in ``inputs`` or in their own name: those were reported."""
-    paths = (unit.scopes.meant(site, use.path) for site in unit.sites for use in unit.uses(site.expression))
-    return frozenset(path[1] for path in paths if path[0] == "inputs" and len(path) > 1)
+    declared, found = unit.workflow.inputs, set[str]()
+    for site in unit.sites:
+        for use in unit.uses(site.expression):
+            if len(use.path) < 2:
+                continue
+            root, name = use.path[:2]
+            # What is written without a slip is no question, and few are: names are searched for them alone.
+            if name not in declared if root == "inputs" else near_words(root, ("inputs",)):
+                path = unit.scopes.meant(site, use.path)
+                if path[0] == "inputs":
+                    found.add(path[1])
+    return frozenset(found)
 
 
 def workflow_names(program: Program, sink: Sink) -> None:
