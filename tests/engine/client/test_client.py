@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 import interlock.engine.blocks.registry
-import interlock.engine.client
+import interlock.engine.client.asynchronous
+import interlock.engine.client.sync
 from interlock.engine.client import AsyncEngine, Engine
 from interlock.engine.errors import CallerError
 from interlock.engine.project import Refused
@@ -26,7 +27,9 @@ outputs: {n: "{a.n}", outcome: "{decision.outcome}"}
 """
 
 
-@pytest.mark.parametrize("module", [interlock.engine.client, interlock.engine.blocks.registry])
+@pytest.mark.parametrize(
+    "module", [interlock.engine.client.sync, interlock.engine.client.asynchronous, interlock.engine.blocks.registry]
+)
 def test_the_examples_of_the_documentation_run(module: Any) -> None:
     found = doctest.testmod(module)
     assert found.attempted > 0

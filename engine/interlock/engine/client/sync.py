@@ -1,24 +1,12 @@
-"""The engine as a library: one `Engine` is one open store, with what a person or a host does to it.
-
-    from interlock.engine.client import Engine
-
-    with Engine.open("sqlite:///state.db") as engine:
-        engine.load("publish.workflow.yaml")
-        result = engine.run("brief.publish", {"brief_id": 7})
-        print(result.status, result.outputs)
-
-`AsyncEngine` is the same for programs that run in an event loop: every verb is awaited.  Verbs raise
-`CallerError` with a code of section 12 and one sentence.
-"""
+"""The engine for programs without an event loop: one `Engine` is one open store."""
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import TracebackType
 from typing import Any, Literal, ParamSpec, TypeVar
 
@@ -232,7 +220,7 @@ class Engine:
         """
         _outside_of_loops("run")
         done = self.dispatch(workflow, inputs, account=account, idempotency_key=idempotency_key)
-        self._still_there(done)
+        self.still_there(done)
         return asyncio.run(self.finish(done.run, on_log=on_log))
 
     def resume(self, run: str, *, on_log: Callable[[LogLine], None] | None = None) -> RunResult:
@@ -247,7 +235,7 @@ class Engine:
     def _account(self, account: str | None) -> str:
         return self.account if account is None else arguments.name(account, "account")
 
-    def _still_there(self, done: Dispatched) -> None:
+    def still_there(self, done: Dispatched) -> None:
         """A key of an earlier dispatch may stand for a run that has been pruned."""
         if done.created:
             return
@@ -308,7 +296,7 @@ class Engine:
         return RunResult(run, status.status, status.outputs, status.error)
 
     async def _ended(self, run: str) -> None:
-        for pause in _pauses(None):
+        for pause in pauses(None):
             if self.kernel.status(run).status in TERMINAL:
                 return
             await asyncio.sleep(pause)
@@ -316,7 +304,7 @@ class Engine:
     def wait(self, run: str, timeout: Seconds | None = None) -> RunResult:
         """Wait until a run has ended, or ``timeout`` has passed; others do its work."""
         result = self.result(run)
-        for pause in _pauses(timeout):
+        for pause in pauses(timeout):
             if result.status in TERMINAL:
                 break
             time.sleep(pause)
@@ -465,7 +453,7 @@ def _outside_of_loops(verb: str) -> None:
     raise RuntimeError(f"Engine.{verb} has an event loop of its own; inside one use AsyncEngine.{verb}.")
 
 
-def _pauses(timeout: Seconds | None) -> Iterator[float]:
+def pauses(timeout: Seconds | None) -> Iterator[float]:
     """How long to wait before each next look, in seconds; they end with the time-out."""
     until = float("inf") if timeout is None else time.monotonic() + arguments.seconds(timeout, "timeout")
     pause = 0.01
@@ -495,175 +483,3 @@ def blocks_of(definition: Definition) -> set[str]:
             if step.compensate is not None and step.compensate.block is not None:
                 names.add(step.compensate.block.value)
     return names
-
-
-class AsyncEngine:
-    """`Engine` for programs in an event loop: the same verbs, awaited; the store works in a thread.
-
-    >>> async def main():
-    ...     async with AsyncEngine.open("memory:") as engine:
-    ...         await engine.define("workflow: hello\\nsteps: [{id: a, block: set}]")
-    ...         return (await engine.run("hello")).status
-    >>> asyncio.run(main())
-    'completed'
-    """
-
-    def __init__(self, engine: Engine) -> None:
-        self.sync = engine
-        """The engine itself; its verbs wait."""
-
-    @classmethod
-    @contextlib.asynccontextmanager
-    async def open(
-        cls,
-        url: str = DEFAULT_STORE,
-        *,
-        blocks: Iterable[Any] | Registry = (),
-        allow: Iterable[str] = (),
-        secrets: SecretSource | None = None,
-        account: str = "default",
-    ) -> AsyncIterator[AsyncEngine]:
-        """Open a store as `Engine.open` does, for the time of an ``async with``."""
-        engine = await asyncio.to_thread(
-            lambda: Engine.open(url, blocks=blocks, allow=allow, secrets=secrets, account=account)
-        )
-        try:
-            yield cls(engine)
-        finally:
-            await asyncio.to_thread(engine.close)
-
-    async def call(self, verb: Callable[Given, Answer], *given: Given.args, **named: Given.kwargs) -> Answer:
-        """Any verb of the engine in a thread: ``await engine.call(engine.sync.stats)``."""
-        return await asyncio.to_thread(verb, *given, **named)
-
-    async def load(self, *paths: str | os.PathLike[str]) -> tuple[str, ...]:
-        """See `Engine.load`."""
-        return await self.call(self.sync.load, *paths)
-
-    async def define(self, text: str, path: str | None = None) -> tuple[str, ...]:
-        """See `Engine.define`."""
-        return await self.call(self.sync.define, text, path)
-
-    async def dispatch(
-        self,
-        workflow: str | Definition,
-        inputs: Mapping[str, Json] | None = None,
-        *,
-        account: str | None = None,
-        idempotency_key: str | None = None,
-    ) -> Dispatched:
-        """See `Engine.dispatch`."""
-        return await self.call(self.sync.dispatch, workflow, inputs, account=account, idempotency_key=idempotency_key)
-
-    async def run(
-        self,
-        workflow: str | Definition,
-        inputs: Mapping[str, Json] | None = None,
-        *,
-        account: str | None = None,
-        idempotency_key: str | None = None,
-        on_log: Callable[[LogLine], None] | None = None,
-    ) -> RunResult:
-        """See `Engine.run`."""
-        done = await self.dispatch(workflow, inputs, account=account, idempotency_key=idempotency_key)
-        await self.call(self.sync._still_there, done)
-        return await self.sync.finish(done.run, on_log=on_log)
-
-    async def resume(self, run: str, *, on_log: Callable[[LogLine], None] | None = None) -> RunResult:
-        """See `Engine.resume`."""
-        await self.status(run)
-        return await self.sync.finish(run, on_log=on_log)
-
-    async def wait(self, run: str, timeout: Seconds | None = None) -> RunResult:
-        """See `Engine.wait`.  Keeps no thread meanwhile, and ends at once where it is cancelled."""
-        result = await self.call(self.sync.result, run)
-        for pause in _pauses(timeout):
-            if result.status in TERMINAL:
-                break
-            await asyncio.sleep(pause)
-            result = await self.call(self.sync.result, run)
-        return result
-
-    async def signal(self, run: str, name: str, payload: Json = None, *, signal_id: str | None = None) -> SignalReceipt:
-        """See `Engine.signal`."""
-        return await self.call(self.sync.signal, run, name, payload, signal_id=signal_id)
-
-    async def approve(self, run: str, payload: Json = None, *, signal_id: str | None = None) -> SignalReceipt:
-        """See `Engine.approve`."""
-        return await self.call(self.sync.approve, run, payload, signal_id=signal_id)
-
-    async def reject(self, run: str, payload: Json = None, *, signal_id: str | None = None) -> SignalReceipt:
-        """See `Engine.reject`."""
-        return await self.call(self.sync.reject, run, payload, signal_id=signal_id)
-
-    async def cancel(self, run: str, *, reason: str = "") -> None:
-        """See `Engine.cancel`."""
-        await self.call(self.sync.cancel, run, reason=reason)
-
-    async def retry(self, run: str) -> None:
-        """See `Engine.retry`."""
-        await self.call(self.sync.retry, run)
-
-    async def review(
-        self, run: str, decision: Decision, *, path: str | None = None, result: Json = None, by: str = ""
-    ) -> None:
-        """See `Engine.review`."""
-        await self.call(self.sync.review, run, decision, path=path, result=result, by=by)
-
-    async def status(self, run: str) -> RunStatus:
-        """See `Engine.status`."""
-        return await self.call(self.sync.status, run)
-
-    async def events(self, run: str | None = None, *, after: int = 0, limit: int = 1000) -> list[Event]:
-        """See `Engine.events`."""
-        return await self.call(self.sync.events, run, after=after, limit=limit)
-
-    async def runs(
-        self,
-        *,
-        workflow: str | None = None,
-        status: str | None = None,
-        account: str | None = None,
-        limit: int = 100,
-        before: str | None = None,
-    ) -> list[RunRow]:
-        """See `Engine.runs`."""
-        return await self.call(
-            self.sync.runs, workflow=workflow, status=status, account=account, limit=limit, before=before
-        )
-
-    async def follow(self, run: str, *, after: int = 0, poll: float = 0.1) -> AsyncIterator[Event]:
-        """See `Engine.follow`."""
-        while True:
-            ended = (await self.status(run)).status in TERMINAL
-            while found := await self.events(run, after=after):
-                after = found[-1].seq
-                for event in found:
-                    yield event
-            if ended:
-                return
-            await asyncio.sleep(poll)
-
-    async def leases(self, account: str | None = None) -> list[LeaseInfo]:
-        """See `Engine.leases`."""
-        return await self.call(self.sync.leases, account)
-
-    async def queue(self, workflow: str | None = None, account: str | None = None) -> list[AdmissionInfo]:
-        """See `Engine.queue`."""
-        return await self.call(self.sync.queue, workflow, account)
-
-    async def stats(self) -> Stats:
-        """See `Engine.stats`."""
-        return await self.call(self.sync.stats)
-
-    async def export(self, run: str) -> Export:
-        """See `Engine.export`."""
-        return await self.call(self.sync.export, run)
-
-    async def replay(self, run: str, *, any_version: bool = False) -> Replayed:
-        """See `Engine.replay`."""
-        return await self.call(self.sync.replay, run, any_version=any_version)
-
-    async def prune(self, older_than: Seconds) -> int:
-        """See `Engine.prune`."""
-        return await self.call(self.sync.prune, older_than)
