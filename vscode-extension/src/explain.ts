@@ -6,7 +6,7 @@ import type { Language } from "./language.ts";
 import { say } from "./runs/desk.ts";
 
 /** The name of a diagnostic's rule. */
-export function ruleOf(row: vscode.Diagnostic): string | undefined {
+function ruleOf(row: vscode.Diagnostic): string | undefined {
   if (row.source !== "interlock") return undefined;
   const code = typeof row.code === "object" ? row.code.value : row.code;
   return code === undefined ? undefined : String(code);

@@ -5,12 +5,12 @@ import type { Keeper } from "./program/keeper.ts";
 
 const SOURCE = "interlock";
 
-export interface Counts {
+interface Counts {
   errors: number;
   warnings: number;
 }
 
-export function counted(): Counts {
+function counted(): Counts {
   const counts = { errors: 0, warnings: 0 };
   for (const [, rows] of vscode.languages.getDiagnostics())
     for (const row of rows) {

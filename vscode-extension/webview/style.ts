@@ -4,7 +4,7 @@ const COLOURS: Record<string, string> = {
   page: "var(--vscode-editor-background)", ink: "var(--vscode-editor-foreground)",
   faint: "var(--vscode-descriptionForeground)", line: "var(--vscode-charts-lines, var(--vscode-descriptionForeground))",
   blue: "var(--vscode-charts-blue)", yellow: "var(--vscode-charts-yellow)", green: "var(--vscode-charts-green)",
-  purple: "var(--vscode-charts-purple)", orange: "var(--vscode-charts-orange)", red: "var(--vscode-charts-red)",
+  purple: "var(--vscode-charts-purple)", orange: "var(--vscode-charts-orange)",
   error: "var(--vscode-editorError-foreground)", warning: "var(--vscode-editorWarning-foreground)",
   hint: "var(--vscode-editorInfo-foreground)", focus: "var(--vscode-focusBorder)",
 };
@@ -17,7 +17,7 @@ const tinted = (name: string, part: number): string => `${name}~${part}`;
 
 const SHAPES: [string, string][] = [
   ["block", "$line"], ["branches", "$blue"], ["section", "$yellow"], ["claim", "$yellow"], ["items", "$green"],
-  ["child", "$purple"], ["start", "$purple"], ["wait", "$red"], ["pause", "$line"], ["broken", "$error"],
+  ["child", "$purple"], ["start", "$purple"], ["wait", "$orange"], ["pause", "$line"], ["broken", "$error"],
 ];
 
 const STATES: [string, string][] = [

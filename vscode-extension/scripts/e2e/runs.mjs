@@ -130,8 +130,20 @@ export async function desk(editor, folder, programs) {
     await editor.menu("single,", "Show Status");
     await editor.page.locator(".view-line", { hasText: '"workflow": "single"' }).first().waitFor();
     await editor.shot("view-done");
+
+    // Nobody works any more: a run that stands still goes on from here, and asks by a notification.
+    const ended = new Promise((done) => worker.on("exit", done));
+    worker.kill();
+    await ended;
+    const late = dispatch("holder");
+    await editor.row("Queued,").waitFor();
+    await editor.menu("holder, since", "Go On");
+    await editor.notification('told waits for "go"').locator(".monaco-button", { hasText: "Send Signal" }).click();
+    await editor.fill('{"word": "late"}');
+    await ends(late, "completed");
+    await editor.notification("holder completed").waitFor();
   } finally {
     worker.kill();
   }
-  said("from the view: reviewed, retried, signalled, cancelled, rejected, approved, opened, copied, shown");
+  said("from the view: reviewed, retried, signalled, cancelled, rejected, approved, opened, copied, shown, gone on with");
 }
