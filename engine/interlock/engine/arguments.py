@@ -7,7 +7,7 @@ where `CallerError` is for what only shows at a run or a store.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Set
 from datetime import timedelta
 from typing import TypeAlias
 
@@ -42,6 +42,21 @@ def name(value: object, what: str) -> str:
     if not value:
         raise ValueError(f"{what} is a text of at least one character.")
     return value
+
+
+def names(value: object, what: str) -> tuple[str, ...]:
+    """Names that a collection holds; one text is no collection of its letters."""
+    if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
+        raise TypeError(f'{what} is a list of texts, such as ["{_example(value)}"], not {_shown(value)}.')
+    found = tuple(value)
+    for each in found:
+        if not isinstance(each, str):
+            raise TypeError(f"{what} is a list of texts, and {_shown(each)} is none.")
+    return tuple(sorted(found)) if isinstance(value, Set) else found
+
+
+def _example(value: object) -> str:
+    return value if isinstance(value, str) and value.isidentifier() else "name"
 
 
 def secret_texts(source: object) -> list[str]:

@@ -72,6 +72,8 @@ def test_a_manifest_gives_back_what_it_was_made_from() -> None:
         ({"cost_units": True}, "blocks.b.cost_units"),
         ({"effects": "yes"}, "blocks.b.effects"),
         ({"secret_results": "token"}, "blocks.b.secret_results"),
+        ({"secret_results": ["a..b"]}, "blocks.b.secret_results"),
+        ({"secret_results": [""]}, "blocks.b.secret_results"),
         ({"colour": "red"}, "blocks.b.colour"),
     ],
 )
@@ -82,6 +84,69 @@ def test_a_wrong_block_is_named_and_the_others_stand(row: object, where: str) ->
     assert where in [problem.where for problem in problems]
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate(json.loads(text), SCHEMA)
+
+
+CLOSED = {"type": "object", "properties": {"token": {"type": "string"}}, "additionalProperties": False}
+
+
+@pytest.mark.parametrize(
+    ("result", "path"),
+    [
+        (CLOSED, "tokn"),
+        (CLOSED, "token.x"),
+        ({"anyOf": [CLOSED, {"type": "null"}]}, "tokn"),
+        ({"type": "array", "items": CLOSED}, "*.tokn"),
+        ({"type": "array", "items": CLOSED}, "token"),
+        ({"type": "array", "prefixItems": [CLOSED], "items": False}, "0.tokn"),
+        ({"type": "string"}, "*"),
+        ({"type": ["string", "null"]}, "x"),
+        ({"type": "object", "additionalProperties": CLOSED}, "any.tokn"),
+        ({"type": "object", "properties": {"a": False}, "additionalProperties": False}, "a"),
+    ],
+)
+def test_a_secret_that_the_result_cannot_hold_is_named(result: object, path: str) -> None:
+    _, problems = load_manifest(manifest(b={"result": result, "secret_results": [path]}))
+    assert [problem.where for problem in problems] == ["blocks.b.secret_results"]
+    assert f'names "{path}", which its result does not have' in problems[0].message
+
+
+@pytest.mark.parametrize(
+    ("result", "path"),
+    [
+        (CLOSED, "token"),
+        (CLOSED, "*"),
+        ({"anyOf": [CLOSED, {"type": "null"}]}, "token"),
+        ({"oneOf": [{"type": "null"}, CLOSED]}, "token"),
+        ({"type": ["array", "object"], "items": CLOSED}, "*.token"),
+        ({"type": "array"}, "0.anything"),
+        ({"properties": {"a": {}}}, "b"),
+        ({"properties": {"a": {}}}, "a.b"),
+        ({"$ref": "#/a"}, "a"),
+        ({"allOf": [CLOSED]}, "a"),
+        ({}, "a"),
+        (None, "a"),
+    ],
+)
+def test_a_secret_that_the_result_may_hold_is_taken(result: object, path: str) -> None:
+    blocks, problems = load_manifest(manifest(b={"result": result, "secret_results": [path]}))
+    assert problems == ()
+    assert blocks["b"].secret_results == (tuple(path.split(".")),)
+
+
+@pytest.mark.parametrize(
+    "result",
+    [{"type": 5}, {"type": [5]}, {"type": "array", "prefixItems": 5}, {"properties": 5}, {"anyOf": 5}, {"items": 5}],
+)
+def test_a_broken_schema_does_not_keep_its_secrets_from_being_judged(result: object) -> None:
+    load_manifest(manifest(b={"result": result, "secret_results": ["a.b", "*", "0"]}))
+
+
+def test_effects_go_by_a_param_that_there_is() -> None:
+    effects = {"param": "tokn", "values": ["a"], "default": "a"}
+    _, problems = load_manifest(manifest(b={"params": CLOSED, "effects": effects}))
+    assert [problem.message for problem in problems] == [
+        '"effects" goes by the param "tokn", which it does not take; did you mean "token"?'
+    ]
 
 
 @pytest.mark.parametrize("name", ["http", "no spaces", "", "a..b", "x" * 129])

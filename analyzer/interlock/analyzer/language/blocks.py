@@ -13,7 +13,7 @@ any other word is kept and says nothing.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
@@ -308,29 +308,40 @@ class _Reader:
             self.say(f"{where}.params", 'The schema of "params" must have "type": "object".')
         given = row.get("result")
         result = None if given is None else self.schema(f"{where}.result", given)
-        effects = self.effects(f"{where}.effects", row.get("effects", True))
-        secrets = self.secrets(f"{where}.secret_results", row.get("secret_results", []))
+        effects = self.effects(f"{where}.effects", row.get("effects", True), params)
+        secrets = self.secrets(f"{where}.secret_results", row.get("secret_results", []), result)
         return BlockSpec(str(name), str(doc), params or {}, result, effects, cost, secrets)
 
-    def effects(self, where: str, value: object) -> bool | EffectsUnless:
+    def effects(self, where: str, value: object, params: Schema | None) -> bool | EffectsUnless:
         if isinstance(value, bool):
             return value
         try:
-            return msgspec.convert(value, EffectsUnless)
+            found = msgspec.convert(value, EffectsUnless)
         except msgspec.ValidationError:
             self.say(
                 where,
                 '"effects" must be true, false, or {"param": NAME, "values": [TEXT…], "default": TEXT}.',
             )
             return True
+        known = _astray(params, (found.param,))
+        if known is not None:
+            told = _instead(found.param, known)
+            self.say(where, f'"effects" goes by the param "{found.param}", which it does not take{told}')
+        return found
 
-    def secrets(self, where: str, value: object) -> tuple[tuple[str, ...], ...]:
+    def secrets(self, where: str, value: object, result: Schema | None) -> tuple[tuple[str, ...], ...]:
         if value is True:
             return ((),)
-        if isinstance(value, list) and all(isinstance(path, str) and path for path in value):
-            return tuple(tuple(path.split(".")) for path in value)
-        self.say(where, '"secret_results" must be true, or a list of paths such as "token" or "auth.key".')
-        return ()
+        if not isinstance(value, list) or not all(isinstance(path, str) and all(path.split(".")) for path in value):
+            self.say(where, '"secret_results" must be true, or a list of paths such as "token" or "auth.key".')
+            return ()
+        paths = tuple(tuple(path.split(".")) for path in value)
+        for text, path in zip(value, paths, strict=True):
+            known = _astray(result, path)
+            if known is not None:
+                told = _instead(text, known)
+                self.say(where, f'"secret_results" names "{text}", which its result does not have{told}')
+        return paths
 
     def schema(self, where: str, value: object) -> Schema | None:
         """The schema if it is one; otherwise says what is wrong with it."""
@@ -381,6 +392,60 @@ class _Reader:
             self.say(at, "A schema must be a JSON object.")
             return False
         return True
+
+
+def _astray(schema: object, path: tuple[str, ...]) -> list[str] | None:
+    """None where a path may lead somewhere in the values of a schema; else the names that it could go on with."""
+    if schema is False:
+        return []
+    if not path or not isinstance(schema, dict) or "$ref" in schema or "allOf" in schema:
+        return None
+    for word in ("anyOf", "oneOf"):
+        options = schema.get(word)
+        if isinstance(options, list) and options:
+            return _best(_astray(option, path) for option in options)
+    kinds = schema.get("type", "object" if "properties" in schema else [])
+    kinds = [kinds] if isinstance(kinds, str) else kinds if isinstance(kinds, list) else []
+    ways: list[list[str] | None] = [] if kinds else [None]
+    first, rest = path[0], path[1:]
+    if "object" in kinds:
+        names = schema.get("properties")
+        names = names if isinstance(names, dict) else {}
+        other = schema.get("additionalProperties", True)
+        if first in names:
+            ways.append(_astray(names[first], rest))
+        elif first == "*":
+            ways += [_astray(inner, rest) for inner in (*names.values(), other)]
+        else:
+            ways.append(sorted(names) if other is False else _astray(other, rest))
+    if "array" in kinds and (first == "*" or first.isdecimal()):
+        front = schema.get("prefixItems")
+        items = [*(front if isinstance(front, list) else ()), schema.get("items", True)]
+        ways += [_astray(inner, rest) for inner in items]
+    return _best(ways)
+
+
+def _best(ways: Iterable[list[str] | None]) -> list[str] | None:
+    """Of several alternatives the one that leads somewhere, else the one with most names to offer."""
+    found = list(ways)
+    return None if None in found else max((way for way in found if way is not None), key=len, default=[])
+
+
+def _instead(path: str, known: list[str]) -> str:
+    """The end of the sentence about a path that leads nowhere: what stands where it went astray."""
+    from interlock.analyzer.language.nearest import nearest
+
+    near = next((near for part in path.split(".") if (near := nearest(part, known)) is not None), None)
+    if near is not None:
+        return f'; did you mean "{near}"?'
+    return f"; there are {', '.join(known[:12])}{' …' if len(known) > 12 else ''}." if known else "."
+
+
+def read_row(name: str, row: Mapping[str, Any]) -> tuple[BlockSpec | None, tuple[ManifestProblem, ...]]:
+    """One block of a manifest by its name and its description, and what `load_manifest` would say of it."""
+    reader = _Reader()
+    spec = reader.block(name, dict(row))
+    return spec, tuple(reader.problems)
 
 
 def load_manifest(text: str | bytes) -> tuple[dict[str, BlockSpec], tuple[ManifestProblem, ...]]:

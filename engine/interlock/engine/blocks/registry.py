@@ -15,7 +15,8 @@ from __future__ import annotations
 
 import importlib
 import inspect
-from collections.abc import Callable, Iterable, Sequence
+import typing
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
 import msgspec
@@ -28,9 +29,12 @@ from interlock.analyzer.language.blocks import (
     EffectsUnless,
     has_effects,
     manifest_row,
+    read_row,
 )
+from interlock.engine.arguments import names
 from interlock.engine.blocks.schemas import Signature, read_signature, result_schema, schema_of
 from interlock.engine.ports import Json
+from interlock.engine.values import NotJson, json_value
 
 Target = TypeVar("Target", bound=Callable[..., Any])
 ENTRY_POINTS = "interlock.blocks"
@@ -74,32 +78,65 @@ def block(
     *,
     effects: bool | EffectsUnless = True,
     cost_units: int = 1,
-    secret_results: Sequence[str] = (),
+    secret_results: bool | Iterable[str] = (),
     doc: str | None = None,
 ) -> Callable[[Target], Target]:
     """Marks a function, or a class with a method ``run``, as a block.
 
     ``effects`` says whether it acts on the outside.  ``secret_results`` are paths of its result that
-    are secret, such as ``"token"`` or ``"accounts.*.key"``.  The first line of its docstring is its
-    documentation, unless ``doc`` is given.
+    are secret, such as ``["token"]`` or ``["accounts.*.key"]``; true stands for all of it.  The first line
+    of its docstring is its documentation, unless ``doc`` is given.
+
+    TypeError or ValueError, in one sentence, where an argument is none that a manifest could hold, or a
+    secret is none of the result; where its type has a name that comes later, `Registry` tells.
 
     >>> @block("text.upper", effects=False)
     ... async def upper(text: str) -> str:
     ...     return text.upper()
     """
+    if not isinstance(name, str):
+        raise TypeError('"@block" needs the name of the block before what it marks: @block("shop.price").')
     if not BLOCK_NAME.fullmatch(name) or len(name) > 128:
         raise ValueError(f'"{name}" is no block name: letters, digits and "_", parts joined by "." or "-".')
     if name in BUILT_IN:
         raise ValueError(f'"{name}" is a built-in block; choose another name.')
-    if cost_units < 1:
-        raise ValueError(f'Block "{name}": cost_units must be at least 1; a step can set 0.')
-    paths = tuple(tuple(path.split(".")) for path in secret_results)
+    if not isinstance(secret_results, bool):
+        secret_results = list(names(secret_results, f'Block "{name}": secret_results'))
+    row = {"effects": _plain(effects), "cost_units": cost_units, "secret_results": secret_results or []}
+    spec = _held(name, row if doc is None else row | {"doc": doc})
+    made = BlockMark(name, spec.effects, spec.cost_units, spec.secret_results, doc)
 
     def mark(target: Target) -> Target:
-        target.__interlock_block__ = BlockMark(name, effects, cost_units, paths, doc)  # type: ignore[attr-defined]
+        _hold_results(target, name, row["secret_results"])
+        try:
+            target.__interlock_block__ = made  # type: ignore[attr-defined]
+        except (AttributeError, TypeError):
+            raise TypeError(f'Block "{name}" must be a function, or a class with a method "run".') from None
         return target
 
     return mark
+
+
+def _plain(effects: object) -> object:
+    return msgspec.to_builtins(effects) if isinstance(effects, EffectsUnless) else effects
+
+
+def _held(name: str, row: Mapping[str, Any]) -> BlockSpec:
+    """The block that a manifest describes so; TypeError, in one sentence, where none can."""
+    spec, problems = read_row(name, row)
+    if spec is None or problems:
+        raise TypeError(f'Block "{name}": {problems[0].message}')
+    return spec
+
+
+def _hold_results(target: Any, name: str, secrets: object) -> None:
+    """Hold the secret results of a block against its result, where the type of that is known already."""
+    function = getattr(target, "run", None) if inspect.isclass(target) else target
+    try:
+        result = result_schema(typing.get_type_hints(function, include_extras=True)["return"])
+    except Exception:
+        return  # a name that comes later in the module, or what `make_block` tells
+    _held(name, {"result": result, "secret_results": secrets})
 
 
 def make_block(target: Any) -> Block:
@@ -107,27 +144,39 @@ def make_block(target: Any) -> Block:
     mark = getattr(target, "__interlock_block__", None)
     if not isinstance(mark, BlockMark):
         raise TypeError(f"{target!r} is no block: mark it with @block(NAME).")
-    function = target
-    if inspect.isclass(target):
-        function = getattr(target(), "run", None)
-        if not callable(function):
-            raise TypeError(f'Block "{mark.name}": the class needs a method "run".')
+    function = _function(target, mark.name)
     signature = read_signature(function, mark.name)
     doc = mark.doc if mark.doc is not None else (inspect.getdoc(target) or "").partition("\n")[0]
     params = schema_of(signature.params)
     if params.get("type") != "object":
         raise TypeError(f'Block "{mark.name}": the type of "params" must be a mapping of names.')
-    spec = BlockSpec(
-        mark.name,
-        doc,
-        params,
-        result_schema(signature.result),
-        mark.effects,
-        mark.cost_units,
-        mark.secret_results,
-    )
+    result = result_schema(signature.result)
+    spec = BlockSpec(mark.name, doc, params, result, mark.effects, mark.cost_units, mark.secret_results)
+    try:
+        row = json_value(msgspec.to_builtins(manifest_row(spec)), "its description")
+    except NotJson as error:
+        raise TypeError(f'Block "{mark.name}" cannot be described in a manifest: {error}.') from None
+    assert isinstance(row, dict)
+    _held(mark.name, row)
     asynchronous = inspect.iscoroutinefunction(function)
     return Block(spec, signature, function, asynchronous, None if asynchronous else _place(target, mark.name))
+
+
+def _function(target: Any, name: str) -> Any:
+    """What is called: the marked function, or the method ``run`` of an object of the marked class."""
+    function = target
+    if inspect.isclass(target):
+        try:
+            function = getattr(target(), "run", None)
+        except Exception as error:
+            raise TypeError(
+                f'Block "{name}": its class is made without arguments, and that fails: {type(error).__name__}: {error}'
+            ) from error
+        if not callable(function):
+            raise TypeError(f'Block "{name}": the class needs a method "run".')
+    if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+        raise TypeError(f'Block "{name}" must return its result; it yields.')
+    return function
 
 
 def _place(target: Any, name: str) -> tuple[str, str]:
@@ -155,11 +204,13 @@ class Registry:
     def __init__(self, blocks: Iterable[Any] = (), *, allow: Iterable[str] = ()) -> None:
         from interlock.engine.blocks.builtin import BUILT_IN_BLOCKS
 
-        self.allowed = frozenset(allow)
+        self.allowed = frozenset(names(allow, "allow"))
         unknown = self.allowed - NEEDS_PERMISSION
         if unknown:
             raise ValueError(f'"{min(unknown)}" needs no permission; only shell and python do.')
         self._blocks: dict[str, Block] = {item.name: item for item in BUILT_IN_BLOCKS}
+        if isinstance(blocks, str | bytes | Mapping) or not isinstance(blocks, Iterable):
+            raise TypeError(f"blocks is a list of marked functions or classes, not {blocks!r}.")
         for target in blocks:
             self.add(target)
 

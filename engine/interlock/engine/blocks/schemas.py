@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import inspect
+import types
 import typing
 from collections.abc import Callable
 from typing import Any
@@ -35,33 +36,57 @@ class Signature(msgspec.Struct, frozen=True, eq=False):
 
 def read_signature(function: Callable[..., Any], name: str) -> Signature:
     """The types of a function; TypeError, with what to do, where they do not suffice."""
-    hints = typing.get_type_hints(function, include_extras=True)
+    try:
+        hints = typing.get_type_hints(function, include_extras=True)
+        parameters = list(inspect.signature(function).parameters.values())
+    except (NameError, TypeError, ValueError) as error:
+        raise TypeError(f'Block "{name}": the types of its function cannot be read: {_in_one_line(error)}.') from None
     fields: list[Any] = []
     context: str | None = None
-    parameters = list(inspect.signature(function).parameters.values())
     for parameter in parameters:
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD, parameter.POSITIONAL_ONLY):
             raise TypeError(f'Block "{name}": parameter "{parameter.name}" must be a named one, not * or /.')
-        hint = hints.get(parameter.name)
-        if hint is Context:
-            context = parameter.name
-            continue
-        if hint is None:
+        if parameter.name not in hints:
             raise TypeError(f'Block "{name}": parameter "{parameter.name}" needs a type.')
-        if parameter.default is parameter.empty:
+        hint = hints[parameter.name]
+        if _is_context(hint):
+            if context is not None:
+                raise TypeError(f'Block "{name}": only one parameter can be the Context; "{context}" is one already.')
+            context = parameter.name
+        elif parameter.default is parameter.empty:
             fields.append((parameter.name, hint))
         else:
             fields.append((parameter.name, hint, _default(parameter.default)))
     if "return" not in hints:
         raise TypeError(f'Block "{name}" needs the type of its result ("-> …"); write "-> Any" where it varies.')
+    for known, what in (*((each[1], f'the type of "{each[0]}"') for each in fields), (hints["return"], "its result")):
+        try:
+            schema_of(known)
+        except (TypeError, ValueError, RecursionError) as error:
+            raise TypeError(f'Block "{name}": {what} has no JSON Schema: {_in_one_line(error)}.') from None
     if len(fields) == 1 and fields[0][0] == "params" and len(fields[0]) == 2:
         return Signature(fields[0][1], hints["return"], "params", context)
     try:
         made = msgspec.defstruct("Params", fields, kw_only=True, forbid_unknown_fields=True)
         schema_of(made)
     except (TypeError, ValueError) as error:
-        raise TypeError(f'Block "{name}": its parameters have no JSON Schema: {error}') from None
+        raise TypeError(f'Block "{name}": its parameters have no JSON Schema: {_in_one_line(error)}.') from None
     return Signature(made, hints["return"], None, context)
+
+
+def _is_context(hint: Any) -> bool:
+    """Whether a parameter takes the `Context`: alone, annotated, or where it may be None as well."""
+    origin = typing.get_origin(hint)
+    if origin is typing.Annotated:
+        return _is_context(typing.get_args(hint)[0])
+    if origin in (typing.Union, types.UnionType):
+        return [kind for kind in typing.get_args(hint) if kind is not type(None)] == [Context]
+    return hint is Context
+
+
+def _in_one_line(error: Exception) -> str:
+    """Why a type cannot be used, in one line; advice for programs that make schemas themselves is left out."""
+    return str(error).rpartition("\n")[2].rstrip(".")
 
 
 def _default(value: Any) -> Any:

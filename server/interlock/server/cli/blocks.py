@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 
-from interlock.analyzer.language.blocks import BlockSpec, EffectsUnless
+from interlock.analyzer.language.blocks import BlockSpec, EffectsUnless, load_manifest
 from interlock.engine.blocks.registry import Registry
 from interlock.server.cli import engine_commands as common
 from interlock.server.cli.main import UsageError
@@ -46,6 +46,9 @@ def _allowed(registry: Registry, spec: BlockSpec) -> str:
 
 def _export(registry: Registry, path: str | None) -> int:
     text = json.dumps(registry.manifest(), indent=2, ensure_ascii=False) + "\n"
+    _, problems = load_manifest(text)
+    if problems:  # too large as a whole, or too many: each block by itself has been judged when it was added
+        raise UsageError(f"these blocks cannot be described: {problems[0].message}")
     if path is None:
         print(text, end="")
         return 0
