@@ -46,7 +46,7 @@ test("a step that waits for a person can be answered, one that has moved on cann
   const position = { path: "ask", visit: 2, status: "signal", waits_on: 'the signal "approved", "rejected"', waits_for: ["approved", "rejected"] };
   const [open] = stepItems("r", "w", [step], [position]);
   assert.equal(open?.context, "step:decision");
-  assert.equal(open?.description, 'waiting · visit 2 · waits for the signal "approved", "rejected"');
+  assert.equal(open?.description, 'visit 2 · waits for the signal "approved", "rejected"');
   assert.equal(stepItems("r", "w", [step], [])[0]?.context, "step");
 });
 

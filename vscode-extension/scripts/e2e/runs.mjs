@@ -136,8 +136,7 @@ export async function desk(editor, folder, programs) {
     worker.kill();
     await ended;
     const late = dispatch("holder");
-    await editor.row("Queued,").waitFor();
-    await editor.menu("holder, since", "Go On");
+    await editor.menu("holder, waiting for signal", "Go On");
     await editor.notification('told waits for "go"').locator(".monaco-button", { hasText: "Send Signal" }).click();
     await editor.fill('{"word": "late"}');
     await ends(late, "completed");

@@ -162,10 +162,11 @@ export function stepItems(run: string, workflow: string, steps: readonly StepPro
     const [icon, colour] = STEP_ICONS[step.state];
     const position = standing.get(step.path);
     const waits = position?.waits_on ? `waits for ${position.waits_on}` : step.detail;
+    const state = step.state === "review" ? "held for review" : step.state === "waiting" && waits ? "" : step.state;
     const asks = position === undefined && step.asks?.kind !== "review" ? undefined : step.asks;
     return {
       id: `step:${run}:${step.path}`, label: step.path, icon, ...(colour === undefined ? {} : { colour }), run, workflow, path: step.path,
-      description: [step.state === "review" ? "held for review" : step.state, ...(step.visit > 1 ? [`visit ${step.visit}`] : []), ...(waits ? [waits] : [])].join(" · "),
+      description: [state, step.visit > 1 ? `visit ${step.visit}` : "", waits].filter(Boolean).join(" · "),
       tooltip: waits || step.path, context: asks === undefined ? "step" : `step:${asks.kind}`,
       signals: asks?.kind === "signal" ? asks.names : [],
     };
