@@ -10,7 +10,7 @@ import re
 from typing import Any
 
 from interlock.analyzer.expressions.types import assignable, describe, from_json_schema
-from interlock.analyzer.findings import Edit, Fix, Sink
+from interlock.analyzer.findings import Edit, Finding, Fix, Sink
 from interlock.analyzer.graph.program import Unit
 from interlock.analyzer.graph.scope import Scopes
 from interlock.analyzer.language.blocks import BlockSpec
@@ -125,15 +125,46 @@ class _Params:
             )
 
     def _any_of(self, value: Value, options: Any, path: tuple[str | int, ...], key: Span) -> None:
+        """One alternative has to fit; else the fault is told by the one that was meant, as far as that shows."""
         if not isinstance(options, list):
             return
-        for option in options:
+        meant: list[tuple[Finding, ...]] = []
+        fitting = [option for option in options if _kind_fits(value, option)]
+        for option in fitting:
             trial = Sink()
             _Params(self.scopes, trial, self.spec, self.block).value(value, option, path, key)
             if not trial.findings():
                 return
-        wanted = " or ".join(dict.fromkeys(_wanted(option) for option in options if isinstance(option, dict)))
-        self.say(value.span, f"{self.title(path)} takes {wanted}.")
+            meant.append(trial.since(0))
+        if not fitting:
+            wanted = " or ".join(dict.fromkeys(_wanted(option) for option in options if isinstance(option, dict)))
+            self.say(value.span, f"{self.title(path)} takes {wanted}, not {_shown(value)}.")
+        elif not self._tagged(value, fitting, path, key):
+            fewest = min(len(found) for found in meant)
+            self.sink.extend(next(found for found in meant if len(found) == fewest))
+
+    def _tagged(self, value: Value, options: list[Any], path: tuple[str | int, ...], key: Span) -> bool:
+        """Mappings that are told apart by the word under one name: what is said where the word is there, or none is.
+
+        Whether anything was said.
+        """
+        name = _tag(options) if isinstance(value, MapValue) else None
+        if name is None or not isinstance(value, MapValue):
+            return False
+        words = [word for option in options for word in _words(option["properties"][name])]
+        given = next((member for member in value.members if member.name == name), None)
+        if given is None:
+            self.missing({"required": [name]}, path, key, set())
+            return True
+        if not isinstance(given.value, Literal):
+            return False
+        data = given.value.data
+        chosen = [option for option in options if any(_equal(data, w) for w in _words(option["properties"][name]))]
+        if len(chosen) != 1:
+            self.value(given.value, {"enum": words}, (*path, name), given.key)
+            return not chosen
+        self.value(value, chosen[0], path, key)
+        return True
 
     def _type(self, value: Value, schema: dict[str, Any], path: tuple[str | int, ...]) -> bool:
         data = plain(value)
@@ -264,6 +295,42 @@ def _matches(data: object, kind: Any) -> bool:
     elif isinstance(data, dict):
         actual = {"object"}
     return bool(actual & set(names))
+
+
+def _kind_fits(value: Value, schema: Any) -> bool:
+    """Whether a value is of the kind that a schema wants, whatever else is wrong with it; a template may be any."""
+    if not isinstance(schema, dict) or isinstance(value, Template):
+        return True
+    options = schema.get("anyOf")
+    if isinstance(options, list):
+        return any(_kind_fits(value, option) for option in options)
+    data = plain(value)
+    words = _words(schema)
+    return _matches(data, schema.get("type")) and (not words or any(_kind(data) is _kind(word) for word in words))
+
+
+def _kind(data: object) -> type:
+    """What a JSON value is, numbers taken as one."""
+    return float if isinstance(data, int) and not isinstance(data, bool) else type(data)
+
+
+def _words(schema: Any) -> list[Any]:
+    """The values that a schema lists, if it does."""
+    if not isinstance(schema, dict):
+        return []
+    words = schema.get("enum")
+    return words if isinstance(words, list) else [schema["const"]] if "const" in schema else []
+
+
+def _tag(options: list[Any]) -> str | None:
+    """The name under which each of several mappings has words of its own."""
+    if len(options) < 2 or not all(
+        isinstance(each, dict) and isinstance(each.get("properties"), dict) for each in options
+    ):
+        return None
+    first, *others = (each["properties"] for each in options)
+    names = (name for name in first if _words(first[name]) and all(_words(other.get(name)) for other in others))
+    return next(names, None)
 
 
 def _accepts(schema: dict[str, Any], kind: str) -> bool:

@@ -1,0 +1,93 @@
+"""IL209 where a parameter may be one of several things: the fault of the one that was meant is told."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from found import diagnostics
+
+from interlock.analyzer.language.blocks import BlockSpec
+
+TEXT = {"type": "string"}
+NULL = {"type": "null"}
+
+
+def closed(*required: str, **properties: Any) -> dict[str, Any]:
+    return {"type": "object", "properties": properties, "required": list(required), "additionalProperties": False}
+
+
+ADDRESS = closed("street", "zip", street=TEXT, zip={"type": "integer"})
+CARD = closed("kind", "number", kind={"enum": ["card"]}, number=TEXT)
+BANK = closed("kind", "iban", kind={"enum": ["bank"]}, iban=TEXT)
+CASH = closed("kind", kind={"const": "cash"})
+
+
+def said(schema: Any, written: str) -> list[str]:
+    spec = BlockSpec("n.a", "", closed(v=schema))
+    step = f"{{id: a, block: n.a, params: {{v: {written}}}}}"
+    text = f"workflow: w\ninputs: {{x: any}}\nsteps: [{step}]\noutputs: {{x: '{{inputs.x}}'}}\n"
+    return [f"{one.code} {one.message}" for one in diagnostics(text, blocks={"n.a": spec})]
+
+
+@pytest.mark.parametrize("options", [[ADDRESS, NULL], [NULL, ADDRESS], [TEXT, ADDRESS, NULL], [{"anyOf": [ADDRESS]}]])
+@pytest.mark.parametrize(
+    ("written", "says"),
+    [
+        (
+            "{street: 3, zip: y}",
+            [
+                'IL209 "v.street" of "n.a" takes a text, not 3.',
+                'IL209 "v.zip" of "n.a" takes a whole number, not the text "y".',
+            ],
+        ),
+        ("{street: s}", ['IL209 "v" of "n.a" needs "zip", and it is missing.']),
+        ("{street: s, zip: 1, town: t}", ['IL209 "v" of "n.a" has no parameter "town".']),
+        ("{street: 's {inputs.x}', zip: 'z {inputs.x}'}", ['IL206 "v.zip" of "n.a" takes a whole number, and this']),
+        ("{street: s, zip: '{inputs.x}'}", []),
+    ],
+)
+def test_a_mapping_is_held_against_the_alternative_that_is_one(options: Any, written: str, says: list[str]) -> None:
+    found = said({"anyOf": options}, written)
+    assert len(found) == len(says)
+    assert all(one.startswith(start) for one, start in zip(found, says, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("schema", "written", "says"),
+    [
+        ({"anyOf": [ADDRESS, NULL]}, "5", 'IL209 "v" of "n.a" takes a mapping or null, not 5.'),
+        ({"anyOf": [ADDRESS, NULL]}, "[]", 'IL209 "v" of "n.a" takes a mapping or null, not a list.'),
+        ({"anyOf": [{"enum": ["red", "blue"]}, NULL]}, "rad", 'IL209 "v" of "n.a" is one of red, blue, not the text'),
+        ({"anyOf": [{"type": "integer", "minimum": 5}, NULL]}, "4", 'IL209 "v" of "n.a" is at least 5, not 4.'),
+        (
+            {"anyOf": [{"type": "array", "items": ADDRESS}, NULL]},
+            "[{street: s, zip: 1}, {street: 3, zip: 1}]",
+            'IL209 "v.1.street" of "n.a" takes a text, not 3.',
+        ),
+        ({"anyOf": [{"enum": [1, 2]}, TEXT]}, "2.5", 'IL209 "v" of "n.a" is one of 1, 2, not 2.5.'),
+    ],
+)
+def test_other_values_are_told_the_fault_of_their_kind(schema: Any, written: str, says: str) -> None:
+    (only,) = said(schema, written)
+    assert only.startswith(says)
+
+
+@pytest.mark.parametrize(
+    ("written", "says"),
+    [
+        ("{kind: bank, iban: 5}", ['IL209 "v.iban" of "n.a" takes a text, not 5.']),
+        ("{kind: card, iban: x}", ['IL209 "v" of "n.a" needs "number"', 'IL209 "v" of "n.a" has no parameter "iban".']),
+        ("{kind: cash, iban: x}", ['IL209 "v" of "n.a" has no parameter "iban".']),
+        ("{kind: bnk, iban: x}", ['IL209 "v.kind" of "n.a" is one of card, bank, cash, not the text "bnk".']),
+        ("{iban: x}", ['IL209 "v" of "n.a" needs "kind", and it is missing.']),
+        ("{kind: bank, iban: x}", []),
+        ("{kind: '{inputs.x}', iban: x}", []),
+        ("null", []),
+    ],
+)
+def test_mappings_with_a_word_that_tells_them_apart_are_judged_by_it(written: str, says: list[str]) -> None:
+    for schema in ({"anyOf": [CARD, BANK, CASH, NULL]}, {"anyOf": [{"anyOf": [CARD, BANK, CASH]}, NULL]}):
+        found = said(schema, written)
+        assert len(found) == len(says)
+        assert all(one.startswith(start) for one, start in zip(found, says, strict=True))
