@@ -500,8 +500,11 @@ class SqliteKernel(Views):
                 return Success(json_value(outcome.result, "the result"), outcome.secrets)
             except NotJson as error:
                 return Failed("result-invalid", str(error), "unknown")
-        code = outcome.code if outcome.own or outcome.code in RUN_CODES else "block-failed"
-        message = self.services.cipher.redact(outcome.message, known)
+        redact = self.services.cipher.redact
+        code = outcome.code if outcome.code in RUN_CODES else "block-failed"
+        if outcome.own:
+            code = redact(outcome.code, known)
+        message = redact(outcome.message, known)
         return Failed(code, message, outcome.effect, outcome.own)
 
     def _late(self, tx: Transaction, task: Task, outcome: Outcome) -> Settled:

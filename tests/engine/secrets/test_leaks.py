@@ -16,7 +16,8 @@ from interlock.engine.client import Engine
 LONG = "eyJ" + "".join(f"part-{number:04}." for number in range(80)) + "end"
 LINES = "first-line-of-the-key\nsecond-line-of-the-key"
 ODD = "p@ss wörd+=&?tail <x>"
-SECRETS = (LONG, LINES, ODD)
+NAME = "hunter2hunter2"
+SECRETS = (LONG, LINES, ODD, NAME)
 
 
 class Refusing(BaseHTTPRequestHandler):
@@ -52,11 +53,12 @@ STEPS = {
     "a condition": 'when: "{inputs.t}", block: log, params: {message: x}',
     "a place to go to": "block: log, params: {message: x}, next: \"{inputs.n == 1 ? inputs.t : 's'}\"",
     "a key that is missing": "block: set, params: {x: \"{ {'a': 1}[inputs.t] }\"}",
+    "a code": 'block: fail, params: {message: x, code: "{inputs.t}"}',
     "a number": 'block: set, params: {x: "{int(inputs.t)}"}',
 }
 
 
-@pytest.mark.parametrize("secret", SECRETS, ids=["long", "lines", "odd"])
+@pytest.mark.parametrize("secret", SECRETS, ids=["long", "lines", "odd", "name"])
 @pytest.mark.parametrize("where", STEPS)
 def test_no_part_of_a_secret_is_shown(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, url: str, where: str, secret: str
@@ -79,3 +81,4 @@ def test_no_part_of_a_secret_is_shown(
     shown += result.error.message + unquote(shown) + unquote(result.error.message)
     pieces = [secret[at : at + 8] for at in range(len(secret) - 7)]
     assert [piece for piece in pieces if piece in shown] == []
+    assert [file.name for file in tmp_path.glob("s.db*") if secret.encode() in file.read_bytes()] == []

@@ -53,6 +53,7 @@ class Attempt:
         self._outcome: Outcome | None = None
         self._params: Json = task.params
         self._started = False
+        self._loop: asyncio.AbstractEventLoop | None = None
         self.context = Context(
             run=task.run,
             account=task.account,
@@ -111,12 +112,13 @@ class Attempt:
         if self._outcome is not None:
             return self._outcome
         self._started = True
+        self._loop = asyncio.get_running_loop()
         outcome = await run_block(
             self._registry, self.task.block, self._params, self.context, timeout=self.task.timeout
         )
         if isinstance(outcome, Success):
             return self._marked(outcome)
-        return Failed(outcome.code, self._redact(outcome.message), outcome.effect, outcome.own)
+        return Failed(self._redact(outcome.code), self._redact(outcome.message), outcome.effect, outcome.own)
 
     def outcome(self, task: asyncio.Task[Outcome]) -> Outcome:
         """The outcome of the task that ran this attempt, also where the block ended that task itself.
@@ -145,6 +147,7 @@ class Attempt:
         try:
             self._on_log(line)
         except Exception as error:
-            # Where the line cannot be shown, the block has done nothing wrong.
+            # Where the line cannot be shown, the block has done nothing wrong; it may log in a thread of its own.
             told = {"message": f"a line that the block at {line.path} logged could not be passed on"}
-            asyncio.get_running_loop().call_exception_handler({**told, "exception": error})
+            if self._loop is not None:
+                self._loop.call_exception_handler({**told, "exception": error})
