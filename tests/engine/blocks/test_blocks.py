@@ -343,6 +343,39 @@ def test_a_class_is_a_block(run: Run) -> None:
     assert result(run("counter", {"a": 1, "b": 2}, blocks=(Counter,))) == 3
 
 
+@block("calls.counted", effects=False)
+class Counted:
+    def __init__(self) -> None:
+        self.calls = 0
+
+    def run(self) -> tuple[int, int]:
+        self.calls += 1
+        return self.calls, os.getpid()
+
+
+@block("no.object", effects=True)
+class NoObject:
+    def __init__(self) -> None:
+        main = sys.modules["__main__"].__spec__
+        if main is not None and main.name == "interlock.engine.blocks.child":
+            raise OSError("no connection")
+
+    def run(self) -> int:
+        return 1
+
+
+def test_a_class_with_a_plain_method_keeps_its_object_in_the_child(run: Run) -> None:
+    calls, pid = result(run("calls.counted", {}, blocks=(Counted,), repeat=3))
+    assert calls == 3
+    assert pid != os.getpid()
+
+
+def test_a_class_whose_object_cannot_be_made_in_the_child_has_done_nothing(run: Run) -> None:
+    outcome = run("no.object", {}, blocks=(NoObject,))
+    assert failure(outcome) == ("block-failed", "none")
+    assert "its class is made without arguments, and that fails: OSError: no connection" in outcome.message  # type: ignore[union-attr]
+
+
 def test_the_manifest_describes_the_blocks_to_the_analyzer() -> None:
     manifest = Registry([resize, upper, Counter]).manifest()
     assert sorted(manifest["blocks"]) == ["counter", "image.resize", "text.upper"]

@@ -273,6 +273,55 @@ def test_a_loop_that_closes_leaves_its_blocks_to_run_again(tmp_path: Path) -> No
         work(again)
 
 
+@block("says.much", effects=True)
+async def says_much(context: Context) -> str:
+    context.log("one")
+    await asyncio.to_thread(context.log, "two")
+    context.log("three", "loud")
+    return "done"
+
+
+def test_a_log_sink_that_raises_decides_no_step(tmp_path: Path) -> None:
+    made = Engine(f"sqlite:///{tmp_path}/s.db", blocks=[says_much], synchronous="NORMAL")
+    made.define("workflow: w\nsteps: [{id: a, block: says.much}]\noutputs: {a: '{a}'}\n")
+    told: list[dict[str, Any]] = []
+
+    def sink(line: LogLine) -> None:
+        raise ValueError("log sink")
+
+    async def main() -> None:
+        asyncio.get_running_loop().set_exception_handler(lambda loop, what: told.append(what))
+        worker = made.worker(on_log=sink)
+        working = asyncio.create_task(worker.run())
+        assert (await ended(made, made.dispatch("w").run)).outputs == {"a": "done"}
+        worker.stop()
+        await working
+
+    with made:
+        work(main)
+    assert [str(one["exception"]) for one in told] == ["log sink"] * 4
+    assert "the block at a" in told[0]["message"]
+
+
+def test_a_level_that_there_is_not_is_told_in_the_log(tmp_path: Path) -> None:
+    made = Engine(f"sqlite:///{tmp_path}/s.db", blocks=[says_much], synchronous="NORMAL")
+    made.define("workflow: w\nsteps: [{id: a, block: says.much}]\n")
+    lines: list[LogLine] = []
+    with made:
+        assert made.run("w", on_log=lines.append).completed
+    assert [(line.level, line.message) for line in lines] == [
+        ("info", "one"),
+        ("info", "two"),
+        ("warning", '"loud" is no level of a log line: it is debug, info, warning or error.'),
+        ("info", "three"),
+    ]
+
+
+def test_one_name_is_no_list_of_hidden_variables(tmp_path: Path) -> None:
+    with engine(tmp_path, ONE) as made, pytest.raises(TypeError, match=r'such as \["TOKEN"\], not \'TOKEN\''):
+        made.worker(hidden_environment="TOKEN")  # type: ignore[arg-type]
+
+
 SECRET = """
 workflow: w
 secrets: [TOKEN]

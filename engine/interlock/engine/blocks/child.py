@@ -19,6 +19,7 @@ from interlock.engine.blocks.context import BlockFailed, Context, as_failure
 from interlock.engine.values import NotJson, dump, json_value
 
 _loaded: dict[str, Any] = {}
+_blocks: dict[tuple[str, str], Any] = {}
 
 
 def _module(name: str) -> Any:
@@ -45,11 +46,23 @@ def _find(module: str, name: str) -> Any:
     return found
 
 
-def _typed(target: Any, params: Any, context: Context) -> Any:
+def _block(module: str, name: str) -> Any:
+    """The block at a place, made once: what an object of its class keeps, it keeps over the calls."""
     from interlock.engine.blocks.registry import make_block
+
+    found = _blocks.get((module, name))
+    if found is None:
+        try:
+            found = make_block(_find(module, name))
+        except TypeError as error:
+            raise BlockFailed(str(error), effect="none") from None
+        _blocks[module, name] = found
+    return found
+
+
+def _typed(block: Any, params: Any, context: Context) -> Any:
     from interlock.engine.blocks.running import arguments, converted_result
 
-    block = make_block(target)
     return converted_result(block, block.function(**arguments(block, params, context)))
 
 
@@ -69,10 +82,10 @@ def answer(call: dict[str, Any]) -> dict[str, Any]:
             sys.path.append(path)
     made: dict[str, Any] = {}
     try:
-        target = _find(call["module"], call["name"])
         if call["typed"]:
-            result = _typed(target, call["params"], context)
+            result = _typed(_block(call["module"], call["name"]), call["params"], context)
         else:
+            target = _find(call["module"], call["name"])
             given = call["params"]
             result = target(*given) if isinstance(given, list) else target(**given)
         made["result"] = _plain(result)

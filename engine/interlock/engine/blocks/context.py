@@ -130,9 +130,17 @@ class Context:
         self.begun = True
 
     def log(self, message: str, level: str = "info") -> None:
-        """Write a line to the run's log; ``level`` is debug, info, warning or error."""
-        if self._log is not None:
-            self._log(level if level in LEVELS else "info", _sayable(message))
+        """Write a line to the run's log; ``level`` is debug, info, warning or error.
+
+        Another level fails nothing, for a line of the log does not decide a step: it is told in the log.
+        """
+        if self._log is None:
+            return
+        if level not in LEVELS:
+            told = f'"{_sayable(level)}" is no level of a log line: it is {", ".join(LEVELS[:-1])} or {LEVELS[-1]}.'
+            self._log("warning", told)
+            level = "info"
+        self._log(level, _sayable(message))
 
     def on_wait(self, told: Callable[[bool], None]) -> None:
         """Who is told when the attempt begins (true) and ends (false) to wait for a place to run at."""

@@ -9,10 +9,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
+from interlock.engine.arguments import names
 from interlock.engine.blocks.children import Children
 from interlock.engine.blocks.guard import Guard
 from interlock.engine.blocks.http import new_client
@@ -64,7 +65,7 @@ class Worker:
         *,
         cipher: StoreCipher,
         secrets: SecretSource | None = None,
-        hidden_environment: frozenset[str] = frozenset(),
+        hidden_environment: Iterable[str] = (),
         concurrency: int = 32,
         grace: float = 30.0,
         poll: float = 0.1,
@@ -77,7 +78,7 @@ class Worker:
         self.registry = registry
         self.cipher = cipher
         self.secrets = secrets
-        self.hidden_environment = hidden_environment
+        self.hidden_environment = frozenset(names(hidden_environment, "hidden_environment"))
         self.concurrency = concurrency
         self.grace = grace
         self.poll = poll
