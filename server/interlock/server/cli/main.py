@@ -119,10 +119,10 @@ def _run(name: str, module_name: str, text: str, words: list[str]) -> int:
         return 2
     except BrokenPipeError:
         # The reader went away: nothing more can be said, and that is no failure of ours.
-        _silence()
+        silence()
         return 0
     except OSError as error:
-        _silence()
+        silence()
         where = f'"{error.filename}": ' if error.filename is not None else ""
         print(f"interlock {name}: {_plain(where)}{(error.strerror or 'input/output error').lower()}", file=sys.stderr)
         return 2
@@ -135,9 +135,11 @@ def _nowhere() -> TextIO:
     return open(os.devnull, "w", encoding="utf-8")
 
 
-def _silence() -> None:
+def silence() -> None:
     """What stdout still holds is dropped, or Python would try to write it once more at its end."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, sys.stdout.fileno())
+    os.close(null)
 
 
 if __name__ == "__main__":

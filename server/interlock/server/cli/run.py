@@ -9,6 +9,9 @@ import argparse
 import asyncio
 import signal
 import sys
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
 
 import msgspec
 
@@ -19,7 +22,7 @@ from interlock.server.cli import definitions
 from interlock.server.cli import engine_commands as common
 from interlock.server.cli.hints import failure, in_store, resuming
 from interlock.server.cli.live import View, view_for
-from interlock.server.cli.main import UsageError
+from interlock.server.cli.main import UsageError, silence
 from interlock.server.cli.questions import Questions
 
 _ENDS = frozenset(f"run.{status}" for status in TERMINAL)
@@ -102,10 +105,13 @@ class _Session:
         status = self.engine.status(self.name)
         self._over = status.status in TERMINAL
         if status.status == "completed":
-            self.view.note(f"run {self.name} of {status.workflow} has completed; there is nothing left to do")
+            self._say(
+                self.view.note, f"run {self.name} of {status.workflow} has completed; there is nothing left to do"
+            )
             return
-        self.view.note(
-            f"run {self.name} of {status.workflow} goes on: {done} step{'s' if done != 1 else ''} done so far"
+        self._say(
+            self.view.note,
+            f"run {self.name} of {status.workflow} goes on: {done} step{'s' if done != 1 else ''} done so far",
         )
 
     async def drive(self) -> int:
@@ -119,7 +125,7 @@ class _Session:
             self.worker.stop()
             failed = (await asyncio.gather(working, return_exceptions=True))[0]
             self._show_events()
-            self.view.close()
+            self._say(self.view.close)
             for number in (signal.SIGINT, signal.SIGTERM):
                 loop.remove_signal_handler(number)
         result = self.engine.result(self.name)
@@ -139,7 +145,7 @@ class _Session:
                     break
                 if asking is None or asking.done():
                     asking = None
-                    self.view.standing(status)
+                    self._say(self.view.standing, status)
                     questions = self.questions.open_questions(status)
                     if questions:
                         asking = asyncio.create_task(self.questions.ask(status, questions[0]))
@@ -152,7 +158,7 @@ class _Session:
         """Show what happened since the last look; whether the run has ended."""
         for event in self.engine.events(self.name, after=self._seen):
             self._seen = event.seq
-            self.view.event(event)
+            self._say(self.view.event, event)
             self._over = self._over or event.kind in _ENDS
         return self._over
 
@@ -161,12 +167,22 @@ class _Session:
         if line.run != self.name:
             # The worker helps other runs of the store along; their words must not look like ours.
             line = msgspec.structs.replace(line, path=f"{line.run} {line.path}")
-        self.view.log(line)
+        # Where the line cannot be written, that is no fault of the block; what is written next tells of it.
+        with suppress(OSError):
+            self._say(self.view.log, line)
+
+    def _say(self, tell: Callable[..., None], *given: Any) -> None:
+        """Tell the person; where nobody reads any more, the run goes on all the same and the exit code tells."""
+        try:
+            tell(*given)
+            sys.stdout.flush()
+        except BrokenPipeError:
+            silence()
 
     def _interrupt(self) -> None:
         self.interrupted += 1
         if self.interrupted == 1 and self.worker.running:
-            self.view.note("Stopping: waits for what is in flight; once more leaves it.")
+            self._say(self.view.note, "Stopping: waits for what is in flight; once more leaves it.")
         else:
             self.worker.grace = 0.0
         self.worker.stop()
@@ -174,12 +190,16 @@ class _Session:
     def _end(self, result: RunResult) -> int:
         if result.status not in TERMINAL:
             if self.options.store == "memory:":
-                self.view.note("Interrupted; a run in memory cannot go on.")
+                self._say(self.view.note, "Interrupted; a run in memory cannot go on.")
             else:
                 secrets = self.options.secret or definitions.secrets_of(self.engine, self.name)
                 command = resuming(self.name, secrets, self.options.store)
-                self.view.note(f"Interrupted; go on with: {command}")
+                self._say(self.view.note, f"Interrupted; go on with: {command}")
             return 130
+        self._say(self._tell_end, result)
+        return 0 if result.status == "completed" else 1
+
+    def _tell_end(self, result: RunResult) -> None:
         if self.options.json:
             common.write_json(result)
         elif result.status == "completed":
@@ -187,7 +207,6 @@ class _Session:
             common.write_json(common.ordered(result.outputs))
         else:
             self._explain(result)
-        return 0 if result.status == "completed" else 1
 
     def _explain(self, result: RunResult) -> None:
         print(failure(result))

@@ -7,6 +7,7 @@ import asyncio
 import signal
 import sys
 import time
+from contextlib import suppress
 from typing import Any
 
 from interlock.engine.client import Engine
@@ -32,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 @common.speaking
 def run(options: common.Options) -> int:
-    if options.concurrency < 1 or options.grace < 0:
+    if options.concurrency < 1 or not options.grace >= 0:
         raise UsageError("--concurrency must be at least 1, and --grace at least 0")
     if options.store == "memory:":
         raise UsageError("a worker needs a store that others see; use sqlite:///PATH")
@@ -50,8 +51,10 @@ async def _work(engine: Engine, options: common.Options, variables: frozenset[st
     loop = asyncio.get_running_loop()
 
     def stop() -> None:
-        report.say("stopping", running=worker.running)
         worker.stop()
+        # A signal must stop the worker also where nobody reads its lines any more.
+        with suppress(OSError):
+            report.say("stopping", running=worker.running)
 
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop)
@@ -82,6 +85,11 @@ class _Report:
         print(f"{what}{''.join(f'  {name} {value}' for name, value in facts.items())}", flush=True)
 
     def log(self, line: LogLine) -> None:
+        # That nobody reads any more is noticed by the next report; it is no fault of the block.
+        with suppress(OSError):
+            self._log(line)
+
+    def _log(self, line: LogLine) -> None:
         if self.as_json:
             common.write_json_line(
                 {
