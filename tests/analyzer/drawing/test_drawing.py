@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -102,3 +103,90 @@ def test_text_forms_escape_what_would_break_them() -> None:
 def test_json_is_json() -> None:
     for unit in units(LOOP):
         assert json.loads(json.dumps(as_json(place(outline(unit)))))["workflow"] == "loop"
+
+
+BOXES = """
+workflow: boxes
+budget: {max_transitions: 50}
+steps:
+  - id: both
+    concurrency:
+      limit: 2
+      branches:
+        one:
+          steps:
+            - {id: a, block: log, params: {message: x}, next: "{true ? 'end' : 'b'}"}
+            - {id: b, block: log, params: {message: x}}
+        two:
+          steps:
+            - {id: c, block: log, params: {message: x}, next: "{true ? 'end' : 'd'}"}
+            - {id: d, block: log, params: {message: x}}
+  - id: lock
+    concurrency:
+      resource: r
+      steps:
+        - {id: e, block: log, params: {message: x}}
+  - id: each
+    for_each: {items: "{[1]}", steps: [{id: f, block: log, params: {message: x}}]}
+    next: "{true ? 'end' : 'lock'}"
+"""
+
+_STEP = re.compile(r'(?:subgraph )?(\w+) (?:\{ |\[)label="(\w+)\\n')
+_EDGE = re.compile(r"(\w+) -> (\w+)(?: \[(.*)\])?;")
+
+
+def dot_edges(text: str) -> list[tuple[str, str, str]]:
+    """The edges of a DOT text between the names of steps: what is seen to leave, to be entered, and its look."""
+    steps = dict(_STEP.findall(text))
+    names = dict(steps)
+    for key, step in steps.items():
+        node = key.removeprefix("cluster_")
+        names |= {
+            f"{node}_in": f"top of {step}",
+            f"{node}_out": f"bottom of {step}",
+            f"{node}_end": f"end after {step}",
+        }
+    found = []
+    for source, target, attributes in _EDGE.findall(text):
+        said = dict(part.split("=", 1) for part in attributes.split(", ") if part)
+        shown = " ".join(f"{key}={steps.get(value, value)}" for key, value in said.items())
+        found.append((names[source], names[target], shown))
+    return found
+
+
+def test_dot_draws_edges_from_box_to_box_and_every_list_inside_has_an_end() -> None:
+    assert sorted(dot_edges(dot(outline(units(BOXES)[0])))) == sorted(
+        [
+            ("top of both", "a", "style=invis"),
+            ("a", "b", ""),
+            ("a", "end after a", 'label="maybe"'),
+            ("end after a", "bottom of both", "style=invis"),
+            ("b", "bottom of both", "style=invis"),
+            ("top of both", "c", "style=invis"),
+            ("c", "d", ""),
+            ("c", "end after c", 'label="maybe"'),
+            ("end after c", "bottom of both", "style=invis"),
+            ("d", "bottom of both", "style=invis"),
+            ("bottom of both", "top of lock", "ltail=both lhead=lock"),
+            ("top of lock", "e", "style=invis"),
+            ("e", "bottom of lock", "style=invis"),
+            ("bottom of lock", "top of each", "ltail=lock lhead=each"),
+            ("top of each", "f", "style=invis"),
+            ("f", "bottom of each", "style=invis"),
+            ("bottom of each", "end after both", 'label="maybe" ltail=each'),
+            ("bottom of each", "top of lock", 'label="maybe" style=dashed constraint=false ltail=each lhead=lock'),
+        ]
+    )
+
+
+def test_a_box_that_loops_to_itself_names_no_border_to_cut_at() -> None:
+    text = BOXES.replace("'end' : 'lock'", "'end' : 'each'")
+    found = [edge for edge in dot_edges(dot(outline(units(text)[0]))) if edge[1] == "top of each"]
+    assert found[1:] == [("bottom of each", "top of each", 'label="maybe" style=dashed constraint=false')]
+
+
+def test_each_list_of_a_mermaid_chart_has_an_end_of_its_own() -> None:
+    text = mermaid(outline(units(BOXES)[0]))
+    ends = re.findall(r"\|maybe\| (\w+_end)$", text, re.MULTILINE)
+    assert len(ends) == len(set(ends)) == 3
+    assert all(f"{end}(( ))" in text for end in ends)

@@ -20,7 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE")
     parser.add_argument("--format", choices=("mermaid", "dot", "json", "svg"), default="mermaid")
     parser.add_argument("--workflow", metavar="NAME", help="which workflow, where the file holds several")
-    parser.add_argument("--output", metavar="FILE", help="write it to a file instead of standard output")
+    parser.add_argument("--output", "-o", metavar="FILE", help="write it to a file instead of standard output")
 
 
 def run(options: argparse.Namespace) -> int:

@@ -7,7 +7,7 @@ import sys
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--output", metavar="FILE", help="write it to a file instead of standard output")
+    parser.add_argument("--output", "-o", metavar="FILE", help="write it to a file instead of standard output")
 
 
 def run(options: argparse.Namespace) -> int:
