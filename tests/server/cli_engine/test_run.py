@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pty
 import re
@@ -258,6 +259,71 @@ def test_blocks_of_a_module_and_their_manifest(interlock: Any) -> None:
     assert without.code == 2
     assert "--blocks" in without.err
     assert "text.repeat" in interlock("blocks", "--blocks", "mine").out
+
+
+def test_a_manifest_that_is_not_what_the_blocks_say_is_told(interlock: Any) -> None:
+    code = (
+        "from interlock.engine.blocks import block\n"
+        "@block('text.repeat', effects=False)\n"
+        "def repeat(text: str, times: int = 2) -> str:\n"
+        "    return text * times\n"
+    )
+    more = "@block('text.upper', effects=False)\ndef upper(text: str) -> str:\n    return text.upper()\n"
+    check = ("blocks", "export", "--check", "--blocks", "mine")
+    interlock.write("mine.py", code)
+    done = interlock(*check)
+    assert (done.code, done.out) == (1, "")
+    assert '"interlock.blocks.json" is not there; write it again with interlock blocks export' in done.err
+    manifest = interlock.folder / "interlock.blocks.json"
+    assert not manifest.exists()
+    assert interlock("blocks", "export", "--blocks", "mine", "-o", manifest.name).code == 0
+    assert interlock(*check).code == 0
+    manifest.write_text(json.dumps({"$schema": "x", **json.loads(manifest.read_text("utf-8"))}), "utf-8")
+    assert interlock(*check).code == 0
+
+    interlock.write("mine.py", code.replace("times: int = 2", "times: int = 3") + more)
+    before = manifest.read_bytes()
+    done = interlock(*check)
+    assert done.code == 1
+    assert '"text.upper" is missing, "text.repeat" has changed; write it again' in done.err
+    assert manifest.read_bytes() == before
+    assert interlock("blocks", "export", "--blocks", "mine", "-o", "other.json").code == 0
+    assert interlock(*check, "--output", "other.json").code == 0
+    interlock.write("mine.py", code.replace("times: int = 2", "times: int = 3"))
+    done = interlock(*check, "--output", "other.json")
+    assert done.code == 1
+    assert '"text.upper" is no longer there; write it again' in done.err
+
+    manifest.write_text("{", "utf-8")
+    done = interlock(*check)
+    assert done.code == 1
+    assert "cannot be read as a manifest: The manifest is not JSON" in done.err
+    assert interlock(*check, "--output", ".").code == 2
+    done = interlock("blocks", "--check", "--blocks", "mine")
+    assert done.code == 2
+    assert "interlock blocks export --check" in done.err
+
+
+@pytest.mark.parametrize(
+    ("mark", "says"),
+    [
+        ("@block('t', effects='no')", '"effects" must be true, false'),
+        ("@block('t', secret_results='token')", 'secret_results is a list of texts, such as ["token"]'),
+        ("@block('t', doc=5)", '"doc" must be text.'),
+        ("@block", 'needs the name of the block before what it marks: @block("shop.price").'),
+    ],
+)
+def test_a_wrong_mark_is_one_sentence_and_writes_no_manifest(interlock: Any, mark: str, says: str) -> None:
+    interlock.write(
+        "mine.py", f"from interlock.engine.blocks import block\n{mark}\ndef f(text: str) -> str:\n    return text\n"
+    )
+    for words in (("list",), ("export", "--output", "interlock.blocks.json")):
+        done = interlock("blocks", *words, "--blocks", "mine")
+        assert (done.code, done.out) == (2, "")
+        assert says in done.err
+        assert "Traceback" not in done.err
+        assert done.err.count("\n") == 1
+    assert not (interlock.folder / "interlock.blocks.json").exists()
 
 
 def test_the_terminal_asks_for_what_a_run_waits_for(interlock: Any) -> None:
