@@ -81,11 +81,14 @@ class Record(Type, frozen=True):
     """A map with known members. Of an ``open`` one, members that are not listed are ``Dyn``.
 
     ``name`` says whose members they are, for messages: ``the inputs``, ``the result of "fetch"``.
+    ``owners`` are those who give names to the members (the branch or step whose outputs they are, the step
+    whose branches, the workflow by its name), so that a name is known again wherever the value goes.
     """
 
     fields: dict[str, Type]
     open: bool = False
     name: str = ""
+    owners: tuple[object, ...] = ()
 
 
 class Optional(Type, frozen=True):
@@ -172,10 +175,11 @@ def _merge(a: Type, b: Type) -> Type | None:
         return Map(join(a.value, b.value), join(a.key, b.key))
     if isinstance(a, Record) and isinstance(b, Record):
         shared = {name: join(a.fields[name], b.fields[name]) for name in a.fields if name in b.fields}
+        owners = tuple(dict.fromkeys(a.owners + b.owners))
         if a.fields.keys() == b.fields.keys():
-            return Record(shared, a.open or b.open, a.name if a.name == b.name else "")
+            return Record(shared, a.open or b.open, a.name if a.name == b.name else "", owners)
         # A member of only one may be read where the program knows which one it has.
-        return Record(shared, True)
+        return Record(shared, True, "", owners)
     if isinstance(a, (Map, Record)) and isinstance(b, (Map, Record)):
         values = [t.value if isinstance(t, Map) else DYN for t in (a, b)]
         keys = [t.key if isinstance(t, Map) else STRING for t in (a, b)]

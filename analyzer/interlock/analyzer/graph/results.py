@@ -54,7 +54,8 @@ def result_type(scopes: Scopes, step: Step) -> Type:
         branches: dict[str, Type] = {
             branch.name: _branch(scopes, kind, branch) for branch in kind.branches if branch.name
         }
-        return Record({"branches": Record(branches, False, f'the branches of "{step.id}"')}, False, name)
+        inner = Record(branches, False, f'the branches of "{step.id}"', (step,))
+        return Record({"branches": inner}, False, name)
     if isinstance(kind, Section):
         return _section(scopes, step, kind, name)
     if isinstance(kind, ForEach):
@@ -86,18 +87,18 @@ def _block(scopes: Scopes, kind: BlockCall, name: str) -> Type:
     return from_json_schema(spec.result, name)
 
 
-def outputs_type(scopes: Scopes, outputs: Setting[MapValue] | None, name: str) -> Record:
-    """What a branch, section, item or workflow shows: its outputs, each with its type."""
+def outputs_type(scopes: Scopes, outputs: Setting[MapValue] | None, name: str, owner: object) -> Record:
+    """What a branch, section, item or workflow (the ``owner``) shows: its outputs, each with its type."""
     if outputs is None:
         return Record({}, False, name)
     given = value_type(scopes, outputs.value)
     assert isinstance(given, Record)
-    return Record(given.fields, False, name)
+    return Record(given.fields, False, name, (owner,))
 
 
 def _branch(scopes: Scopes, kind: Branches, branch: Branch) -> Type:
     name = f'the output of branch "{branch.name}"'
-    output: Type = outputs_type(scopes, branch.outputs, name)
+    output: Type = outputs_type(scopes, branch.outputs, name, branch)
     error: Type = NULL
     if kind.on_error == "collect":
         output = one_of((NULL, output))
@@ -107,7 +108,7 @@ def _branch(scopes: Scopes, kind: Branches, branch: Branch) -> Type:
 
 
 def _section(scopes: Scopes, step: Step, kind: Section, name: str) -> Type:
-    output: Type = outputs_type(scopes, kind.outputs, f'the output of "{step.id}"')
+    output: Type = outputs_type(scopes, kind.outputs, f'the output of "{step.id}"', step)
     fence: Type = INT
     if kind.on_busy == "skip" or (step.when is not None and step.when.value is not True):
         output, fence = one_of((NULL, output)), one_of((NULL, INT))
@@ -115,7 +116,7 @@ def _section(scopes: Scopes, step: Step, kind: Section, name: str) -> Type:
 
 
 def _for_each(scopes: Scopes, step: Step, kind: ForEach, name: str) -> Type:
-    output = outputs_type(scopes, kind.outputs, f'the output of an item of "{step.id}"')
+    output = outputs_type(scopes, kind.outputs, f'the output of an item of "{step.id}"', step)
     winner: Type = Record({"index": INT, "output": output}, False, "the winner")
     result: Type = output
     if winner_may_be_absent(kind):
@@ -164,9 +165,10 @@ def child_record(child: Unit) -> Type:
         return DYN
     _OPEN.add(child)
     try:
-        given = outputs_type(child.scopes, workflow.outputs, name)
+        given = outputs_type(child.scopes, workflow.outputs, name, child.name)
         # Private ones never leave the child (section 2).
-        return Record({key: type for key, type in given.fields.items() if not key.startswith("_")}, False, name)
+        public = {key: type for key, type in given.fields.items() if not key.startswith("_")}
+        return Record(public, False, name, given.owners)
     finally:
         _OPEN.discard(child)
 

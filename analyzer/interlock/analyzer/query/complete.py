@@ -10,7 +10,7 @@ import msgspec
 
 from interlock.analyzer.analysis import FileModel
 from interlock.analyzer.graph.program import Program, Unit
-from interlock.analyzer.graph.scope import input_type
+from interlock.analyzer.graph.scope import input_type, result_name
 from interlock.analyzer.language import fields as f
 from interlock.analyzer.language.table import KINDS, STEP, WORKFLOW
 from interlock.analyzer.model.nodes import StartWorkflows, walk
@@ -18,7 +18,7 @@ from interlock.analyzer.query import words
 from interlock.analyzer.query.complete_expression import complete_expression
 from interlock.analyzer.query.draft import Draft, drafts
 from interlock.analyzer.query.expression import expression_at, steps_at
-from interlock.analyzer.query.hover import input_text, workflow_text
+from interlock.analyzer.query.hover import input_text, step_text, workflow_text
 from interlock.analyzer.query.items import Item
 from interlock.analyzer.query.mend import MARK
 from interlock.analyzer.query.place import Level, Row, keys_of, rows_for, text_of
@@ -201,6 +201,10 @@ def _values(draft: Draft, program: Program, level: Level) -> Iterator[Item]:
     elif row is not None and row.name == "correlation_key" and draft.unit is not None:
         for name in draft.unit.workflow.inputs:
             yield Item(name, "name", "input", input_text(draft.unit, name))
+        top = draft.unit.flow.top
+        for step in top.steps if top is not None else ():
+            if (given := result_name(step)) is not None and given not in draft.unit.workflow.inputs:
+                yield Item(given, "name", "public state", step_text(step))
 
 
 def _words(found: Iterable[str], default: str | None) -> Iterator[Item]:

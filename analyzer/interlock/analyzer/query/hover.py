@@ -238,6 +238,9 @@ def _value(program: Program, unit: Unit | None, place: Place) -> Hover | None:
         text = None if step is None else _resource(unit, step)
         if text is not None:
             return Hover(text, start, end)
+    if leaf.row is not None and leaf.row.name == "correlation_key" and unit is not None:
+        text = correlated_text(unit, node.value)
+        return None if text is None else Hover(text, start, end)
     if isinstance(kind, f.Duration) and isinstance(node.data, int):
         return Hover(f"{node.value} seconds are {spell_duration(node.data)}.", start, end)
     if isinstance(kind, f.Choice) and leaf.row is not None:
@@ -245,6 +248,15 @@ def _value(program: Program, unit: Unit | None, place: Place) -> Hover | None:
     if leaf.row is not None and isinstance(kind, f.Whole | f.Flag | f.Duration):
         return Hover(words.row_text(leaf.row), start, end)
     return None
+
+
+def correlated_text(unit: Unit, name: str) -> str | None:
+    """What a ``correlation_key`` names: a result in the public state, else an input (section 9)."""
+    top = unit.flow.top
+    for step in top.steps if top is not None else ():
+        if result_name(step) == name:
+            return f"**{name}** · public state\n\n{step_text(step)}"
+    return input_text(unit, name) if name in unit.workflow.inputs else None
 
 
 def workflow_text(unit: Unit) -> str:

@@ -10,8 +10,8 @@ from interlock.analyzer.graph.flow import ListFlow
 from interlock.analyzer.graph.program import Program, Unit
 from interlock.analyzer.graph.scope import result_name
 from interlock.analyzer.language.names import TITLES, name_problem
-from interlock.analyzer.model.nodes import Branches, ForEach, StartWorkflows, Step, walk
-from interlock.analyzer.query.symbols import Occurrence, Symbol, anchors, everywhere
+from interlock.analyzer.model.nodes import Branches, ForEach, SignalWait, StartWorkflows, Step, walk
+from interlock.analyzer.query.symbols import Occurrence, Symbol, anchors, everywhere, occurrences
 from interlock.analyzer.source.text import Span
 from interlock.analyzer.syntax.nodes import Document
 
@@ -39,10 +39,18 @@ def rename(program: Program, unit: Unit, document: Document | None, one: Occurre
         return Refusal(f'"{symbol.name}" is not defined in this workspace, so it cannot be renamed.')
     if new == symbol.name:
         return []
-    problem = _problem(program, unit, document, symbol, new)
+    problem = fixed(symbol) or _problem(program, unit, document, symbol, new)
     if problem is not None:
         return Refusal(problem)
     return [other.span for other in found]
+
+
+def fixed(symbol: Symbol) -> str | None:
+    """Why a name stands nowhere as one that could be changed: it is what the kind of the step says by default."""
+    step = getattr(symbol.owner, "of", None)
+    if symbol.kind != "result" or not isinstance(step, Step) or getattr(step.kind, "result_key_field", None):
+        return None
+    return f'"{symbol.name}" is the default result key of "{step.id}": write `result_key` there to give another.'
 
 
 def _problem(program: Program, unit: Unit, document: Document | None, symbol: Symbol, new: str) -> str | None:
@@ -62,7 +70,8 @@ def _problem(program: Program, unit: Unit, document: Document | None, symbol: Sy
     if isinstance(symbol.owner, str):
         owner = program.by_name.get(symbol.owner, unit)
     if kind == "input":
-        return f'There is an input "{new}" already.' if new in owner.workflow.inputs else None
+        taken = new in owner.workflow.inputs
+        return f'There is an input "{new}" already.' if taken else _other_correlation(owner, symbol, new)
     if kind == "secret":
         taken = any(secret.name == new for secret in owner.workflow.secrets)
         return f'There is a secret "{new}" already.' if taken else None
@@ -80,12 +89,45 @@ def _problem(program: Program, unit: Unit, document: Document | None, symbol: Sy
     if kind == "branch":
         taken = isinstance(step.kind, Branches) and any(branch.name == new for branch in step.kind.branches)
         return f'There is a branch "{new}" already.' if taken else None
-    return _visible(unit, step, new, inside=kind == "item")
+    owner = _unit_of(program, step) or unit
+    return _visible(owner, step, new, inside=kind == "item") or _other_correlation(owner, symbol, new)
+
+
+def _unit_of(program: Program, step: Step) -> Unit | None:
+    """The workflow in which a step stands."""
+    for unit in program.units:
+        workflow = unit.workflow
+        if workflow.span.source is step.span.source:
+            lists = (workflow.steps, workflow.on_cancel, workflow.on_deadline)
+            if any(one is step for steps in lists for one in walk(steps)):
+                return unit
+    return None
+
+
+def _other_correlation(unit: Unit, symbol: Symbol, new: str) -> str | None:
+    """Whether a ``correlation_key`` would mean something else: it names the state, else the inputs (section 9)."""
+    flow = unit.flow.top
+    taken = {*unit.workflow.inputs, *(result_name(step) for step in (flow.steps if flow is not None else ()))}
+    for step in walk(unit.workflow.steps):
+        kind = step.kind
+        key = kind.correlation_key if isinstance(kind, SignalWait) else None
+        if key is None or key.value not in (symbol.name, new):
+            continue
+        meant = {one.symbol for one in occurrences(unit) if one.span == key.span}
+        if symbol in meant and (len(meant) > 1 or new in taken):
+            return f'The correlation_key of "{step.id}" would then mean both an input and a result.'
+        if key.value == new and _in_state(unit, symbol):
+            return f'The correlation_key of "{step.id}" would then mean this name.'
+    return None
+
+
+def _in_state(unit: Unit, symbol: Symbol) -> bool:
+    """Whether a name is one that a ``correlation_key`` can mean."""
+    step = getattr(symbol.owner, "of", None)
+    return symbol.kind == "input" or (isinstance(step, Step) and unit.flow.of(step)[0] is unit.flow.top)
 
 
 def everywhere_of_owner(program: Program, symbol: Symbol) -> list[Occurrence]:
-    from interlock.analyzer.query.symbols import occurrences
-
     return [
         one
         for unit in program.units

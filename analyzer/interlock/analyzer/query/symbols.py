@@ -14,15 +14,19 @@ from interlock.analyzer.graph.program import Program, Unit
 from interlock.analyzer.graph.scope import result_name
 from interlock.analyzer.graph.sites import Site
 from interlock.analyzer.model.nodes import (
+    Branch,
     Branches,
     DependencyWait,
     ForEach,
     RunWorkflow,
+    Section,
+    SignalWait,
     StartWorkflows,
     Step,
     walk,
 )
-from interlock.analyzer.model.values import Expression, Setting
+from interlock.analyzer.model.values import Expression, ListValue, MapValue, Setting, Value
+from interlock.analyzer.query.members import Read, StateOf, members_read, merged_children
 from interlock.analyzer.source.text import Span
 from interlock.analyzer.syntax.nodes import Alias, Document, Mapping, Node, Scalar, Sequence
 
@@ -120,6 +124,8 @@ class _Collector:
         self.unit = unit
         self.workflow = unit.workflow
         self.me = unit.name or _Owner(unit.workflow)
+        steps = walk(unit.workflow.steps)
+        self.shows = any(isinstance(step.kind, Branches | ForEach | RunWorkflow | Section) for step in steps)
 
     def all(self) -> Iterator[Occurrence]:
         workflow = self.workflow
@@ -153,6 +159,8 @@ class _Collector:
         key: Setting[str] | None = getattr(kind, "result_key_field", None)
         if key is not None:
             yield Occurrence(Symbol("result", key.value, _Owner(step)), key.span, True, whole=step.span)
+        elif isinstance(kind, SignalWait | DependencyWait | StartWorkflows) and (given := result_name(step)):
+            yield Occurrence(Symbol("result", given, _Owner(step)), kind.key, True, whole=step.span)
         if isinstance(kind, Branches):
             for branch in kind.branches:
                 if branch.name:
@@ -175,9 +183,15 @@ class _Collector:
             payload = kind.payload_key_field
             if payload is not None and kind.workflow is not None:
                 yield Occurrence(Symbol("input", payload.value, kind.workflow.value), payload.span)
+            if kind.items is not None and kind.workflow is not None:
+                yield from self.items(kind.items.value, kind.workflow.value)
         elif isinstance(kind, DependencyWait):
             if kind.group is not None:
                 yield Occurrence(Symbol("group", kind.group.value, self.me), kind.group.span)
+        elif isinstance(kind, SignalWait):
+            if kind.correlation_key is not None:
+                for symbol in self.correlated(kind.correlation_key.value):
+                    yield Occurrence(symbol, kind.correlation_key.span)
         else:
             yield from self.outputs(getattr(kind, "outputs", None), _Owner(step))
 
@@ -185,6 +199,19 @@ class _Collector:
         if isinstance(outputs, Setting):
             for member in outputs.value.members:
                 yield Occurrence(Symbol("output", member.name, owner), member.key, True)
+
+    def items(self, items: Value, workflow: str) -> Iterator[Occurrence]:
+        """The inputs that the maps of a written list name."""
+        for item in items.items if isinstance(items, ListValue) else ():
+            if isinstance(item, MapValue):
+                for member in item.members:
+                    yield Occurrence(Symbol("input", member.name, workflow), member.key)
+
+    def correlated(self, name: str) -> list[Symbol]:
+        """What a ``correlation_key`` can mean: a name of the public state, and an input (section 9)."""
+        symbol = self.in_state(self.unit, name)
+        found = [] if symbol is None else [symbol]
+        return [*found, self.input(name)] if name in self.workflow.inputs else found
 
     def child(self, name: Setting[str] | None) -> Iterator[Occurrence]:
         if name is not None:
@@ -200,8 +227,14 @@ class _Collector:
 
     def site(self, site: Site) -> Iterator[Occurrence]:
         expression = site.expression
-        for use in self.unit.uses(expression):
+        uses = self.unit.uses(expression)
+        for use in uses:
             yield from self.use(site, expression, use)
+        if expression.tree is not None and (self.shows or any(use.path[0] == "state" for use in uses)):
+            for read in members_read(expression.tree, self.unit.scopes.at(site)):
+                symbol = self.member(read)
+                if symbol is not None:
+                    yield Occurrence(symbol, expression.at(read.start, read.end))
         if site.place == "next" and site.step is not None and expression.tree is not None:
             for literal in string_literals(expression.tree):
                 yield from self.target(site.step, str(literal.value), _inside(expression, literal))
@@ -215,11 +248,7 @@ class _Collector:
             kind: SymbolKind = "input" if root == "inputs" else "secret"
             yield Occurrence(Symbol(kind, use.path[1], self.me), at(1))
             return
-        if root == "state" and len(use.path) > 1:
-            found = self.top_writer(use.path[1])
-            if found is not None:
-                yield Occurrence(self.symbol_of(found), at(1))
-                yield from self.members(found, use, 2, at)
+        if root == "state":
             return
         scope = self.unit.scopes.at(site)
         named = scope.find(root)
@@ -234,40 +263,44 @@ class _Collector:
                 yield Occurrence(Symbol("item", root, _Owner(owner)), at(0))
             return
         yield Occurrence(self.symbol_of(named.step), at(0))
-        yield from self.members(named.step, use, 1, at)
 
-    def members(self, step: Step, use: Use, start: int, at: object) -> Iterator[Occurrence]:
-        """Branches, and outputs of branches, sections and children, behind a step's name."""
-        assert callable(at)
-        rest = use.path[start:]
-        kind = step.kind
-        if isinstance(kind, Branches) and len(rest) > 1 and rest[0] == "branches":
-            branch = next((one for one in kind.branches if one.name == rest[1]), None)
-            if branch is not None:
-                yield Occurrence(Symbol("branch", rest[1], _Owner(step)), at(start + 1))
-                if len(rest) > 3 and rest[2] == "output":
-                    yield Occurrence(Symbol("output", rest[3], _Owner(branch)), at(start + 3))
-        elif isinstance(kind, RunWorkflow) and kind.result_key_field is not None and kind.workflow and rest:
-            child = self.unit.program.by_name.get(kind.workflow.value)
-            if child is not None and child.workflow.outputs is not None:
-                yield Occurrence(Symbol("output", rest[0], kind.workflow.value), at(start))
-        elif len(rest) > 1 and rest[0] == "output":
-            yield Occurrence(Symbol("output", rest[1], _Owner(step)), at(start + 1))
-        elif isinstance(kind, ForEach) and len(rest) > 2 and rest[:2] == ("winner", "output"):
-            yield Occurrence(Symbol("output", rest[2], _Owner(step)), at(start + 2))
+    def member(self, read: Read) -> Symbol | None:
+        """What a member that is read stands for."""
+        owner = read.owner
+        if isinstance(owner, StateOf):
+            return self.in_state(owner.unit, read.name)
+        if isinstance(owner, str):
+            return Symbol("output", read.name, owner)
+        if isinstance(owner, Step) and isinstance(owner.kind, Branches):
+            known = any(branch.name == read.name for branch in owner.kind.branches)
+            return Symbol("branch", read.name, _Owner(owner)) if known else None
+        assert isinstance(owner, Step | Branch)
+        return Symbol("output", read.name, _Owner(owner))
 
     def symbol_of(self, step: Step) -> Symbol:
         """The symbol of the name under which a step writes."""
-        key: Setting[str] | None = getattr(step.kind, "result_key_field", None)
-        if key is not None:
-            return Symbol("result", key.value, _Owner(step))
+        name = result_name(step)
+        if name is not None and isinstance(step.kind, RunWorkflow | SignalWait | DependencyWait | StartWorkflows):
+            return Symbol("result", name, _Owner(step))
         return Symbol("step", step.id, _Owner(step))
 
-    def top_writer(self, name: str) -> Step | None:
-        top = self.unit.flow.top
-        if top is None:
-            return None
-        return next((step for step in top.steps if result_name(step) == name), None)
+    def in_state(self, unit: Unit, name: str, seen: frozenset[Unit] = frozenset()) -> Symbol | None:
+        """What a name of a workflow's public state stands for: a step's, or one that a child's outputs bring."""
+        top = unit.flow.top
+        writer = next((step for step in top.steps if result_name(step) == name), None) if top is not None else None
+        if writer is not None:
+            return self.symbol_of(writer)
+        for child in merged_children(unit):
+            if child not in seen and (found := self.given(child, name, seen | {unit})) is not None:
+                return found
+        return None
+
+    def given(self, child: Unit, name: str, seen: frozenset[Unit]) -> Symbol | None:
+        """What a name in what a child gives back stands for."""
+        outputs = child.workflow.outputs
+        if outputs is None:
+            return self.in_state(child, name, seen)
+        return Symbol("output", name, child.name) if outputs.value.get(name) is not None else None
 
     def item_owner(self, site: Site, name: str) -> Step | None:
         flow = site.flow

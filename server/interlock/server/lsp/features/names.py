@@ -8,7 +8,7 @@ from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcException
 
 from interlock.analyzer.query.place import document_at
-from interlock.analyzer.query.rename import Refusal, places, rename
+from interlock.analyzer.query.rename import Refusal, fixed, places, rename
 from interlock.analyzer.query.symbols import TITLES, Occurrence, anchors, symbol_at
 from interlock.analyzer.source.text import Span
 from interlock.analyzer.syntax.nodes import Document
@@ -119,6 +119,8 @@ def prepare(server: Server, params: lsp.PrepareRenameParams) -> lsp.PrepareRenam
     if not any(one.defines for one in found.all()):
         title = TITLES[found.one.symbol.kind]
         raise refusal(f'The {title} "{found.one.symbol.name}" is not defined in this workspace.')
+    if (why := fixed(found.one.symbol)) is not None:
+        raise refusal(why)
     return lsp.PrepareRenamePlaceholder(span_range(found.view.lines, found.one.span), found.one.symbol.name)
 
 
