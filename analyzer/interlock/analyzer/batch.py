@@ -135,6 +135,15 @@ class Batch:
         numbers = [number for number, one in enumerate(self.files) if one.shown in asked]
         return {self.files[number].shown for part in closure(groups(self._links()), numbers) for number in part}
 
+    def callers(self, wanted: Iterable[str]) -> set[str]:
+        """The files that name a workflow which a wanted file defines, or which no file defines (any longer)."""
+        asked = set(wanted)
+        links = self._links()
+        there = {name for each in links for name in each.names}
+        files = list(zip(links, self.files, strict=True))
+        changed = {name for each, one in files if one.shown in asked for name in each.names}
+        return {one.shown for each, one in files if any(name in changed or name not in there for name in each.calls)}
+
     def read(self, numbers: Iterable[int]) -> list[FileModel]:
         """The models of files, by number."""
         numbers = list(numbers)

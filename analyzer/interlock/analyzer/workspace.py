@@ -309,5 +309,10 @@ def member_filter(workspace: Workspace, keep: Callable[[Member], bool]) -> Works
     return msgspec.structs.replace(workspace, wanted=wanted)
 
 
+def also_wanted(workspace: Workspace, more: Iterable[str]) -> Workspace:
+    """The workspace with more files asked for."""
+    return msgspec.structs.replace(workspace, wanted=workspace.wanted | frozenset(more))
+
+
 def wanted_members(workspace: Workspace) -> Iterator[Member]:
     return (one for one in workspace.members if one.shown in workspace.wanted)

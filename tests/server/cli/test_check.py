@@ -296,6 +296,28 @@ def test_only_files_that_changed_since_a_revision(run: Run, tmp_path: Path) -> N
     assert run("check", "--changed-since", "--output=x").code == 2
 
 
+def test_what_a_change_breaks_in_files_that_start_its_workflows(run: Run, tmp_path: Path) -> None:
+    child = "workflow: child\ninputs: {x: string}\nsteps: [{id: a, block: log, params: {message: '{inputs.x}'}}]\n"
+    calls = "workflow: NAME\nsteps: [{id: r, run_workflow: {workflow: child, inputs: {x: '1'}, result_key: out}}]\n"
+    other = WRONG.replace("wrong", "other")
+    files = {"c.workflow.yaml": child, "sub/p.workflow.yaml": calls.replace("NAME", "p"), "o.workflow.yaml": other}
+    put(tmp_path, files)
+    git(tmp_path, "init", "-q")
+    git(tmp_path, "add", ".")
+    git(tmp_path, "commit", "-qm", "first")
+
+    def found(*words: str, cwd: Path = tmp_path) -> list[tuple[str, str]]:
+        said = run("check", *words, "--changed-since", "HEAD", "--format", "json", cwd=cwd).json
+        return [(one["file"], one["name"]) for one in said["diagnostics"]]
+
+    assert found() == []
+    put(tmp_path, {"c.workflow.yaml": child.replace("x: string", "y: string").replace("inputs.x", "inputs.y")})
+    assert found() == [("sub/p.workflow.yaml", "child-inputs")]
+    assert found("c.workflow.yaml") == []  # only of what is named
+    (tmp_path / "c.workflow.yaml").unlink()
+    assert found() == [("sub/p.workflow.yaml", "unknown-workflow")]
+
+
 # -- reports --------------------------------------------------------------------------------------
 
 

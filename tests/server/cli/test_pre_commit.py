@@ -92,11 +92,27 @@ def test_the_hooks_check_and_mend_and_see_the_whole_workspace(tmp_path: Path, ho
     assert code == 1
     checked, mended = said.split("hook id: interlock-fix")
     assert "hook id: interlock-check" in checked
-    for part in (checked, mended):
-        found = re.findall(r"^(\S+?):\d+:\d+: (?:error|warning)\[(.+?)\]", part, re.MULTILINE)
-        assert found[0] == ("a.workflow.yaml", "lock-order-cycle")
-        assert found[1:] == ([("c.workflow.yaml", "unknown-field")] if part is checked else [])
-    assert "b.workflow.yaml" in checked  # where the other half of the cycle is
+    found = [
+        re.findall(r"^(\S+?):\d+:\d+: (?:error|warning)\[(.+?)\]", part, re.MULTILINE) for part in (checked, mended)
+    ]
+    cycle = [("a.workflow.yaml", "lock-order-cycle"), ("b.workflow.yaml", "lock-order-cycle")]
+    assert found[0] == [*cycle, ("c.workflow.yaml", "unknown-field")]  # of the whole workspace
+    assert found[1] == cycle[:1]  # of the files that are mended, seen with the others
     assert "files were modified by this hook" in mended
     assert (tmp_path / "c.workflow.yaml").read_text() == WRONG.replace("blok", "block")
     assert (tmp_path / "other.yaml").read_text() == WRONG
+
+
+def test_a_commit_that_deletes_a_workflow_is_checked_too(tmp_path: Path, hooks: Path, home: Path) -> None:
+    put(
+        tmp_path,
+        {
+            "p.workflow.yaml": "workflow: p\nsteps: [{id: r, run_workflow: {workflow: gone, result_key: out}}]\n",
+            "notes.txt": "x",
+        },
+    )
+    git(tmp_path, "init", "-q")
+    git(tmp_path, "add", ".")
+    code, said = try_hooks(tmp_path, hooks, home, "notes.txt")
+    assert code == 1
+    assert "error[unknown-workflow]" in said

@@ -25,7 +25,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--ignore", action="append", default=[], metavar="RULES", help="do not report these warnings and hints")
     add("--baseline", metavar="FILE", help="report only what this file does not know")
     add("--update-baseline", action="store_true", help="write what is found now to the file of --baseline")
-    add("--changed-since", metavar="REV", help="report only in files that differ from this git revision")
+    add(
+        "--changed-since",
+        metavar="REV",
+        help="report only in files that differ from this git revision, and in those that start their workflows",
+    )
     add("--stdin-filename", metavar="NAME", help="the path that the text on stdin has")
     add("--statistics", action="store_true", help="also count by rule, and show what each workflow may use")
     add("--watch", action="store_true", help="check again whenever a file changes")

@@ -20,7 +20,7 @@ from interlock.analyzer.language.nearest import nearest
 from interlock.analyzer.rules.catalog import BY_NAME, can_suppress, find_rule
 from interlock.analyzer.source.read import MAX_BYTES
 from interlock.analyzer.source.text import SourceText
-from interlock.analyzer.workspace import Workspace, workspaces
+from interlock.analyzer.workspace import Workspace, also_wanted, workspaces
 from interlock.server.cli.main import UsageError
 
 
@@ -117,10 +117,6 @@ def check(asked: Asked, processes: int = 1, progress: Callable[[int], None] | No
         return Result((), tuple(complaints), ())
     try:
         spaces = workspaces(paths, here, asked.stdin_name)
-        if asked.changed_since is not None:
-            from interlock.server.cli.git import changed_only
-
-            spaces = [changed_only(space, asked.changed_since) for space in spaces]
         checked = [_one(space, asked, here, processes, progress, complaints) for space in spaces]
     except ConfigError as error:
         raise UsageError(str(error)) from error
@@ -136,6 +132,11 @@ def _one(
     progress: Callable[[int], None] | None,
     complaints: list[str],
 ) -> Checked:
+    named = space.wanted
+    if asked.changed_since is not None:
+        from interlock.server.cli.git import changed_only
+
+        space = changed_only(space, asked.changed_since)
     files: list[Loaded] = []
     stdin_path = os.path.normpath(os.path.join(here, asked.stdin_name)) if asked.stdin_name else None
     for member in space.members:
@@ -152,6 +153,8 @@ def _one(
     cache = cache_for(space.root.folder, here) if asked.cached else Cache()
     blocks = load_blocks(space.config, here)
     batch = Batch(files, blocks, cache, processes, progress)
+    if asked.changed_since is not None:
+        space = also_wanted(space, batch.callers(space.wanted) & named)
     settings = Settings(space.config, asked.choice)
     relative = {member.shown: member.relative for member in space.members}
     found_all = [*space.config.problems, *batch.check(space.wanted)]

@@ -20,6 +20,7 @@ from interlock.engine.blocks.registry import Registry
 from interlock.engine.client import Engine
 from interlock.engine.errors import CallerError
 from interlock.engine.host import DEFAULT_STORE
+from interlock.engine.secrets import SHORTEST
 from interlock.engine.shown import SignalReceipt
 from interlock.engine.values import NotJson, as_text, load
 from interlock.server.cli.choices import not_empty
@@ -78,6 +79,9 @@ def given_secrets(options: Options) -> tuple[dict[str, str], frozenset[str]]:
         value = os.environ.get(variable)
         if value is None:
             raise UsageError(f'the environment variable "{variable}" for the secret "{name}" is not set')
+        if len(value) < SHORTEST:
+            text = f'the secret "{name}" has fewer than {SHORTEST} characters, so it is not hidden in what is shown'
+            print(f"interlock: {text}", file=sys.stderr)
         values[name] = value
         variables.add(variable)
     return values, frozenset(variables)
