@@ -364,6 +364,38 @@ class NoObject:
         return 1
 
 
+@block("ends.program", effects=False)
+def ends_program(how: str) -> int:
+    if how == "exit":
+        sys.exit(3)
+    if how == "cancel":
+        raise asyncio.CancelledError
+    if how == "interrupt":
+        raise KeyboardInterrupt
+    pid = os.fork()
+    if pid == 0:
+        sys.exit(7)
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+
+@pytest.mark.parametrize(
+    ("how", "says"),
+    [
+        ("exit", "SystemExit: 3"),
+        ("cancel", "CancelledError: something that the block waited for was cancelled"),
+        ("interrupt", "KeyboardInterrupt"),
+    ],
+)
+def test_a_plain_function_that_ends_the_program_fails(run: Run, how: str, says: str) -> None:
+    outcome = run("ends.program", {"how": how}, blocks=(ends_program,), repeat=2)
+    assert outcome == Failed("block-failed", says, "none")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="fork")
+def test_a_copy_of_the_child_ends_as_it_likes(run: Run) -> None:
+    assert result(run("ends.program", {"how": "fork"}, blocks=(ends_program,), repeat=2)) == 7
+
+
 def test_a_class_with_a_plain_method_keeps_its_object_in_the_child(run: Run) -> None:
     calls, pid = result(run("calls.counted", {}, blocks=(Counted,), repeat=3))
     assert calls == 3

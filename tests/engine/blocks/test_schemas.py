@@ -13,7 +13,7 @@ from interlock.analyzer.analysis import check_texts
 from interlock.analyzer.language.blocks import load_manifest
 from interlock.engine.blocks import Registry, block
 from interlock.engine.blocks.schemas import result_schema, schema_of
-from interlock.engine.ports import Outcome, Success
+from interlock.engine.ports import Failed, Outcome, Success
 
 Run = Callable[..., Outcome]
 
@@ -126,6 +126,26 @@ def test_what_is_a_dict_stays_open() -> None:
     assert result_schema(dict[str, int]) == {"type": "object", "additionalProperties": {"type": "integer"}}
     assert result_schema(dict[str, Any]) == {"type": "object"}
     assert result_schema(Any) is None
+
+
+class Order(TypedDict):
+    name: str
+    line: NotRequired[Line]
+
+
+@block("order.whole", effects=False)
+async def whole_order(params: Order) -> str:
+    return params["name"]
+
+
+def test_names_of_params_are_held_also_where_they_are_taken_as_a_whole(run: Run) -> None:
+    spec = Registry([whole_order]).specs["order.whole"]
+    assert spec.params["additionalProperties"] is False
+    assert "additionalProperties" not in spec.params["properties"]["line"]
+    assert run("order.whole", {"name": "n"}, blocks=(whole_order,)) == Success("n")
+    assert run("order.whole", {"name": "n", "lin": 1}, blocks=(whole_order,)) == Failed(
+        "bad-value", 'Block "order.whole" has no parameter "lin".', "none"
+    )
 
 
 def test_what_is_taken_may_hold_more_where_its_type_says_nothing_against_it() -> None:

@@ -18,6 +18,7 @@ import msgspec
 from interlock.engine.blocks.context import BlockFailed, Context, as_failure
 from interlock.engine.values import NotJson, dump, json_value
 
+_SELF = os.getpid()
 _loaded: dict[str, Any] = {}
 _blocks: dict[tuple[str, str], Any] = {}
 
@@ -89,7 +90,10 @@ def answer(call: dict[str, Any]) -> dict[str, Any]:
             given = call["params"]
             result = target(*given) if isinstance(given, list) else target(**given)
         made["result"] = _plain(result)
-    except Exception as error:
+    except BaseException as error:
+        # A block that ends the program has failed; a copy of this process that it made may end as it likes.
+        if isinstance(error, SystemExit) and os.getpid() != _SELF:
+            raise
         message, effect, code = as_failure(error)
         made |= {"message": message, "effect": effect, "code": code}
     return made | {"log": log}

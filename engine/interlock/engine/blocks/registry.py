@@ -150,6 +150,9 @@ def make_block(target: Any) -> Block:
     params = schema_of(signature.params)
     if params.get("type") != "object":
         raise TypeError(f'Block "{mark.name}": the type of "params" must be a mapping of names.')
+    if "properties" in params:
+        # The names of the params are told by the step, where another one is a slip.
+        params.setdefault("additionalProperties", False)
     result = result_schema(signature.result)
     spec = BlockSpec(mark.name, doc, params, result, mark.effects, mark.cost_units, mark.secret_results)
     try:

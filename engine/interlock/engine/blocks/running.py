@@ -30,12 +30,22 @@ def arguments(block: Block, params: Json, context: Context) -> dict[str, Any]:
         ) from None
     given: dict[str, Any] = {}
     if signature.whole is not None:
+        _hold_names(block, params)
         given[signature.whole] = made
     else:
         given = {name: getattr(made, name) for name in signature.params.__struct_fields__}
     if signature.context is not None:
         given[signature.context] = context
     return given
+
+
+def _hold_names(block: Block, params: Json) -> None:
+    """Refuse params that the block does not have, also where their type as a whole would pass over them."""
+    schema = block.spec.params
+    if schema.get("additionalProperties") is False and isinstance(params, dict):
+        for name in params:
+            if name not in schema["properties"]:
+                raise BlockFailed(f'Block "{block.name}" has no parameter "{name}".', effect="none", code="bad-value")
 
 
 def _plainly(error: Exception) -> str:
