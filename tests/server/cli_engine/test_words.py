@@ -226,7 +226,7 @@ def test_events_tell_a_person_the_time_of_day(inside: Any) -> None:
 def test_a_secret_that_is_too_short_to_be_hidden_is_told(inside: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SHORT", "abcde")
     monkeypatch.setenv("LONG", "abcdef")
-    text = "workflow: w\nsteps: [{id: a, block: set, params: {x: 1}}]\n"
+    text = "workflow: w\nsecrets: [SHORT, LONG]\nsteps: [{id: a, block: set, params: {x: 1}}]\n"
     done = inside("run", inside.write("w.workflow.yaml", text), "--secret", "SHORT", "--secret", "LONG")
     assert done.code == 0
     told = [line for line in done.err.splitlines() if "not hidden" in line]
