@@ -276,6 +276,13 @@ class Index:
                 return True
         return None
 
+    def wake_all(self) -> None:
+        """Reads all files that were told of from memory: a question is about every one of them."""
+        for group in self.groups.values():
+            while group.asleep:
+                group.entries[group.asleep.pop()].read()
+                group.stale = True
+
     def forget_below(self, folder: str) -> None:
         """A folder was removed."""
         prefix = os.path.normpath(folder) + os.sep

@@ -14,8 +14,9 @@ import logging
 import os
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future
 from importlib.metadata import version
-from typing import Any, BinaryIO, TypeVar
+from typing import Any, BinaryIO, Literal, TypeAlias, TypeVar
 
 from lsprotocol import types as lsp
 from pygls.lsp._capabilities import get_capability
@@ -28,12 +29,17 @@ from interlock.server.lsp.diagnostics import Publisher
 from interlock.server.lsp.document import Document, Encoding, Place
 from interlock.server.lsp.files import is_settings, path_of, territories
 from interlock.server.lsp.index import Index, View
+from interlock.server.lsp.later import Later
 from interlock.server.lsp.protocol import Protocol
 from interlock.server.lsp.transport import Listener, Watcher, Writer
 
 T = TypeVar("T")
 
 logger = logging.getLogger(__name__)
+
+About: TypeAlias = Literal["file", "others", "workspace"]
+"""What a question is about: a file alone; also others, so that it waits until all are here; or all of them, so
+that those that were only told of from memory are read for it."""
 
 DEBOUNCE = 0.004
 """Seconds without an edit after which the text is checked: what comes in one burst costs one check."""
@@ -70,6 +76,7 @@ class Server(LanguageServer):
         self.tokens: dict[str, tuple[str, list[int]]] = {}
         self._token_count = 0
         self._scans = 0
+        self._later = Later()
         self.offered: tuple[Item, ...] = ()
         self.loop: asyncio.AbstractEventLoop | None = None
         self._done: asyncio.Event | None = None
@@ -90,15 +97,16 @@ class Server(LanguageServer):
 
     # -- registering ------------------------------------------------------------------------
 
-    def on(self, method: str, answer: Callable[[Server, Any], object], options: object = None) -> None:
+    def on(
+        self, method: str, answer: Callable[[Server, Any], object], options: object = None, about: About = "file"
+    ) -> None:
         """A feature: its function runs at the desk, with the texts as they were when it was asked."""
+        self.feature(method, options)(self._asking(lambda params: answer(self, params), about))
 
-        self.feature(method, options)(self._asking(lambda params: answer(self, params)))
+    def on_command(self, name: str, answer: Callable[[Server, Sequence[Any]], object], about: About = "file") -> None:
+        self.command(name)(self._asking(lambda *arguments: answer(self, arguments), about))
 
-    def on_command(self, name: str, answer: Callable[[Server, Sequence[Any]], object]) -> None:
-        self.command(name)(self._asking(lambda *arguments: answer(self, arguments)))
-
-    def _asking(self, answer: Callable[..., object]) -> Callable[..., object]:
+    def _asking(self, answer: Callable[..., object], about: About) -> Callable[..., object]:
         """A handler whose work is done at the desk; the protocol looks for ``asks``."""
 
         def work(*arguments: Any) -> object:
@@ -110,7 +118,23 @@ class Server(LanguageServer):
         def handler(*arguments: Any) -> object:
             raise AssertionError("this is never called: the desk is asked")
 
-        handler.asks = lambda *arguments: self.desk.ask(lambda: work(*arguments))  # type: ignore[attr-defined]
+        def asks(*arguments: Any) -> Future[object]:
+            if about == "file":
+                return self.desk.ask(lambda: work(*arguments))
+            uri = getattr(getattr(arguments[0] if arguments else None, "text_document", None), "uri", "")
+            number = self.version_of(uri)
+
+            def late() -> object:
+                if about == "workspace":
+                    self.index.wake_all()
+                return work(*arguments)
+
+            def question() -> Future[object]:
+                return self.desk.ask(late if self.version_of(uri) == number else _outdated)
+
+            return self._later.ask(question)
+
+        handler.asks = asks  # type: ignore[attr-defined]
         return handler
 
     async def ask(self, work: Callable[[], T], changes: bool = False) -> T:
@@ -176,10 +200,11 @@ class Server(LanguageServer):
 
     def _initialized(self, params: lsp.InitializedParams) -> None:
         self._task(self._watch_files())
-        self._task(self._scan())
+        self._look()
 
     def _shut_down(self, params: None) -> None:
         self.desk.close()
+        self._later.give_up()
 
     def stop(self, code: int) -> None:
         """Ends the loop; the process then ends with this code."""
@@ -279,16 +304,22 @@ class Server(LanguageServer):
 
     # -- the workspace ----------------------------------------------------------------------
 
-    async def _scan(self) -> None:
-        """Reads the workflow files of all folders; what is wrong with those that are open is told all the same."""
+    def _look(self) -> None:
+        """Looks through all folders (again); questions about the whole workspace wait for that."""
         self._scans += 1
-        number, folders = self._scans, tuple(self.folders)
+        self._later.hold()
+        self._task(self._scan(self._scans))
+
+    async def _scan(self, number: int) -> None:
+        """Reads the workflow files of all folders; what is wrong with those that are open is told all the same."""
+        folders = tuple(self.folders)
         await self.ask(lambda: self.index.wait_for(folders))
         try:
             await self._read_folders(folders)
         finally:
             if number == self._scans:  # a later one has still to see what there is
                 await self.ask(self.index.finish)
+                self._later.release()
                 self.desk.check_soon(0.0)
                 self._task(self._wake(number))
 
@@ -328,10 +359,14 @@ class Server(LanguageServer):
 
     async def _wake(self, number: int) -> None:
         """Reads, one at a time, the files that were told of from memory: questions will be about them."""
+        slept = False
         while number == self._scans:
             woken = await self.ask(self.index.wake_one)
             if woken is None:
+                if slept and self.can("workspace.code_lens.refresh_support"):
+                    self.workspace_code_lens_refresh(None)
                 return
+            slept = True
             await asyncio.sleep(0.005 if woken else 0.05)
             self.desk.check_soon(0.0)
 
@@ -350,7 +385,7 @@ class Server(LanguageServer):
         events = [(path, change.type) for change in params.changes if (path := path_of(change.uri))]
         self._change(lambda: self._on_disk(events))
         if any(is_settings(path) for path, _ in events):
-            self._task(self._scan())
+            self._look()
 
     def _on_disk(self, events: list[tuple[str, lsp.FileChangeType]]) -> None:
         for path, kind in events:
@@ -360,13 +395,13 @@ class Server(LanguageServer):
                 self.index.forget_below(path)
 
     def _configured(self, params: lsp.DidChangeConfigurationParams) -> None:
-        self._task(self._scan())
+        self._look()
 
     def folders_changed(self, added: list[str], removed: list[str]) -> None:
         gone = {path_of(uri) for uri in removed}
         self.folders = [path for path in self.folders if path not in gone]
         self.folders.extend(path for uri in added if (path := path_of(uri)) and path not in self.folders)
-        self._task(self._scan())
+        self._look()
 
 
 def _hook(work: Callable[[Any], None]) -> Callable[[Any], None]:
@@ -375,6 +410,10 @@ def _hook(work: Callable[[Any], None]) -> Callable[[Any], None]:
 
 def _ignore(params: Any) -> None:
     return None
+
+
+def _outdated() -> object:
+    raise content_modified()
 
 
 def content_modified() -> Exception:

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 
 def register(server: Server) -> None:
-    server.on(lsp.TEXT_DOCUMENT_PREPARE_CALL_HIERARCHY, prepare)
-    server.on(lsp.CALL_HIERARCHY_INCOMING_CALLS, incoming)
-    server.on(lsp.CALL_HIERARCHY_OUTGOING_CALLS, outgoing)
+    server.on(lsp.TEXT_DOCUMENT_PREPARE_CALL_HIERARCHY, prepare, about="workspace")
+    server.on(lsp.CALL_HIERARCHY_INCOMING_CALLS, incoming, about="workspace")
+    server.on(lsp.CALL_HIERARCHY_OUTGOING_CALLS, outgoing, about="workspace")
 
 
 def prepare(server: Server, params: lsp.CallHierarchyPrepareParams) -> list[lsp.CallHierarchyItem] | None:

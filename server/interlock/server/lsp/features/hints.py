@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def register(server: Server) -> None:
     server.on(lsp.TEXT_DOCUMENT_INLAY_HINT, inlay, lsp.InlayHintOptions(resolve_provider=False))
-    server.on(lsp.TEXT_DOCUMENT_CODE_LENS, lens, lsp.CodeLensOptions(resolve_provider=False))
+    server.on(lsp.TEXT_DOCUMENT_CODE_LENS, lens, lsp.CodeLensOptions(resolve_provider=False), about="others")
 
 
 def inlay(server: Server, params: lsp.InlayHintParams) -> list[lsp.InlayHint] | None:

@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 
 def register(server: Server) -> None:
-    server.on(lsp.TEXT_DOCUMENT_DEFINITION, definition)
-    server.on(lsp.TEXT_DOCUMENT_REFERENCES, references)
+    server.on(lsp.TEXT_DOCUMENT_DEFINITION, definition, about="workspace")
+    server.on(lsp.TEXT_DOCUMENT_REFERENCES, references, about="workspace")
     server.on(lsp.TEXT_DOCUMENT_DOCUMENT_HIGHLIGHT, highlight)
-    server.on(lsp.TEXT_DOCUMENT_PREPARE_RENAME, prepare)
-    server.on(lsp.TEXT_DOCUMENT_RENAME, answer_rename)
+    server.on(lsp.TEXT_DOCUMENT_PREPARE_RENAME, prepare, about="workspace")
+    server.on(lsp.TEXT_DOCUMENT_RENAME, answer_rename, about="workspace")
 
 
 Positioned: TypeAlias = (

@@ -31,10 +31,10 @@ _MOST = 500
 
 def register(server: Server) -> None:
     server.on(lsp.TEXT_DOCUMENT_DOCUMENT_SYMBOL, document_symbols)
-    server.on(lsp.WORKSPACE_SYMBOL, workspace_symbols)
+    server.on(lsp.WORKSPACE_SYMBOL, workspace_symbols, about="workspace")
     server.on(lsp.TEXT_DOCUMENT_FOLDING_RANGE, folding)
     server.on(lsp.TEXT_DOCUMENT_SELECTION_RANGE, selection)
-    server.on(lsp.TEXT_DOCUMENT_DOCUMENT_LINK, links, lsp.DocumentLinkOptions(resolve_provider=False))
+    server.on(lsp.TEXT_DOCUMENT_DOCUMENT_LINK, links, lsp.DocumentLinkOptions(resolve_provider=False), about="others")
 
 
 def document_symbols(

@@ -22,7 +22,7 @@ WORKFLOWS = "interlock.workflows"
 
 
 def register(server: Server) -> None:
-    server.on_command(WORKFLOWS, workflows)
+    server.on_command(WORKFLOWS, workflows, about="workspace")
 
 
 def workflows(server: Server, arguments: Sequence[Any]) -> list[dict[str, object]] | None:
