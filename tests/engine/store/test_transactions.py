@@ -1,5 +1,5 @@
-"""Transactions whose messages do not fit: what is left waits in the inbox, and nothing is lost by it, no order, no
-deadlock, no timer.  Each of these fails with one small change of what spills."""
+"""Transactions in their corners: messages that do not fit, keys that are new, what is left behind.  Each of these
+fails with one small change of the kernel, the transactions or the store."""
 
 from __future__ import annotations
 
@@ -205,3 +205,59 @@ def test_an_idempotency_key_has_512_characters_at_most(world: Make) -> None:
         with pytest.raises(CallerError) as found:
             w.start("w", key=key)
         assert found.value.code == "inputs-refused"
+
+
+NEW_KEY = """
+workflow: a
+inputs: {c: string}
+steps:
+  - {id: k, concurrency: {resource: k, limit: 2, lifetime: run}}
+  - {id: wait, wait_for_workflows: {workflows: ["{inputs.c}"], result_key: x}}
+---
+workflow: b
+steps:
+  - {id: k, concurrency: {resource: k, limit: 2, lifetime: run}}
+  - {id: ask, wait_for_approval: {}}
+---
+workflow: c
+steps:
+  - {id: k, concurrency: {resource: k, limit: 2, lifetime: run}}
+"""
+
+
+def test_a_key_that_is_new_in_a_transaction_is_judged_by_its_limit(world: Make) -> None:
+    """One of two holders waits for the run that waits for the key; the other one can still end."""
+    w = world(NEW_KEY)
+    given = [("a", {"c": "r3"}), ("b", {}), ("c", {})]
+    a, b, c = (each.run for each in w.kernel.dispatch_many([(w.definitions[name], put) for name, put in given]))
+    assert c == "r3"
+    states = [w.status(run).status for run in (a, b, c)]
+    assert states == ["waiting_for_workflows", "waiting_for_signal", "waiting_for_resource"]
+    w.kernel.signal(b, "approval")
+    w.work()
+    assert {w.status(run).status for run in (a, b, c)} == {"completed"}
+
+
+def test_a_wait_that_ends_early_leaves_no_dependencies_behind(world: Make) -> None:
+    w = world(
+        """
+workflow: asks
+steps: [{id: ask, wait_for_approval: {}}]
+---
+workflow: w
+inputs: {on: array}
+steps:
+  - {id: wait, wait_for_workflows: {workflows: "{inputs.on}", mode: any, result_key: x}}
+  - {id: ask, wait_for_approval: {}}
+"""
+    )
+    asks = [w.start("asks") for _ in range(3)]
+    run = w.start("w", on=asks)
+    assert w.kernel.store.query("SELECT count(*) FROM deps") == [(3,)]
+    w.kernel.signal(asks[0], "approval")
+    w.work()
+    assert w.status(run).status == "waiting_for_signal"
+    assert w.kernel.store.query("SELECT count(*) FROM deps") == [(0,)]
+    timed = w.start("w", on=asks[1:])
+    w.kernel.cancel(timed)
+    assert w.kernel.store.query("SELECT count(*) FROM deps") == [(0,)]
