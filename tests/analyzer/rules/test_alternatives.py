@@ -74,6 +74,24 @@ def test_other_values_are_told_the_fault_of_their_kind(schema: Any, written: str
 
 
 @pytest.mark.parametrize(
+    ("kind", "written", "says"),
+    [
+        ("integer", "5", None),
+        ("integer", "-9223372036854775808", None),
+        ("number", "5", None),
+        ("number", "5.0", None),
+        ("number", "9223372036854775808", None),
+        ("integer", "5.0", '"v" of "n.a" takes a whole number, not 5.0.'),
+        ("integer", "1e3", '"v" of "n.a" takes a whole number, not 1000.0.'),
+        ("integer", "9223372036854775808", '"v" of "n.a" takes a whole number, not 9.223372036854776e+18.'),
+    ],
+)
+def test_a_whole_number_is_one_without_a_fraction_and_within_64_bits(kind: str, written: str, says: str | None) -> None:
+    """As the engine reads them, which refuses a double where a block takes a whole number."""
+    assert said({"type": kind}, written) == ([f"IL209 {says}"] if says else [])
+
+
+@pytest.mark.parametrize(
     ("written", "says"),
     [
         ("{kind: bank, iban: 5}", ['IL209 "v.iban" of "n.a" takes a text, not 5.']),

@@ -41,6 +41,20 @@ def test_every_block_of_the_table_has_its_code() -> None:
     assert {item.name for item in BUILT_IN_BLOCKS} == set(BUILT_IN)
 
 
+@pytest.mark.parametrize(
+    ("params", "fits"), [({"n": 5}, True), ({"n": 5.0}, False), ({"n": float(2**63)}, False), ({"n": True}, False)]
+)
+def test_a_double_is_no_whole_number(run: Run, params: Json, fits: bool) -> None:
+    """As `interlock check` says of a literal."""
+    outcome = run("whole.number", params, blocks=(whole_number,))
+    assert outcome == Success(5) if fits else failure(outcome) == ("bad-value", "none")
+
+
+@block("whole.number", effects=False)
+async def whole_number(n: int) -> int:
+    return n
+
+
 SAMPLES: list[tuple[str, Json]] = [
     ("http", {"url": "http://a.example"}),
     ("http", {"url": "x", "query": {"a": [1, "b", True], "c": 1.5}, "headers": {"h": 1}, "follow": True}),

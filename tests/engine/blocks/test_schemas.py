@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import date
 from typing import Annotated, Any, NotRequired, TypedDict
 
 import msgspec
@@ -126,6 +127,19 @@ def test_what_is_a_dict_stays_open() -> None:
     assert result_schema(dict[str, int]) == {"type": "object", "additionalProperties": {"type": "integer"}}
     assert result_schema(dict[str, Any]) == {"type": "object"}
     assert result_schema(Any) is None
+
+
+@block("keys", effects=False)
+async def keys(given: dict[int, str]) -> dict[date, int]:
+    return {date(2026, 1, key): key for key in given}
+
+
+def test_keys_that_are_written_as_text_are_converted(run: Run) -> None:
+    outcome = run("keys", {"given": {"1": "a", "12": "b"}}, blocks=(keys,))
+    assert outcome == Success({"2026-01-01": 1, "2026-01-12": 12})
+    refused = run("keys", {"given": {"one": "a"}}, blocks=(keys,))
+    assert isinstance(refused, Failed)
+    assert (refused.code, refused.effect) == ("bad-value", "none")
 
 
 class Order(TypedDict):

@@ -13,6 +13,7 @@ from interlock.analyzer.expressions.types import assignable, describe, from_json
 from interlock.analyzer.findings import Edit, Finding, Fix, Sink
 from interlock.analyzer.graph.program import Unit
 from interlock.analyzer.graph.scope import Scopes
+from interlock.analyzer.language.addresses import ADDRESS_PARAMS, WHAT_IT_IS, is_address, may_become_address
 from interlock.analyzer.language.blocks import BlockSpec
 from interlock.analyzer.language.nearest import nearest
 from interlock.analyzer.language.table import STEP
@@ -106,7 +107,12 @@ class _Params:
 
     def _template(self, value: Template, schema: dict[str, Any], path: tuple[str | int, ...]) -> None:
         if not value.whole:
-            if not _accepts(schema, "string"):
+            start = value.parts[0]
+            if self._takes_address(path) and isinstance(start, str) and not may_become_address(start):
+                self.say(
+                    value.span, f'{self.title(path)} cannot be "{value.text}": {WHAT_IT_IS}.', _address_hint(start)
+                )
+            elif not _accepts(schema, "string"):
                 self.sink.add("IL206", value.span, f"{self.title(path)} takes {_wanted(schema)}, and this is a text.")
             return
         if len(path) == 1 and (self.spec.name, path[0]) in TEXT_PARAMS:
@@ -212,6 +218,9 @@ class _Params:
             if name not in present:
                 self.say(key, f'{self.title(path)} needs "{name}", and it is missing.')
 
+    def _takes_address(self, path: tuple[str | int, ...]) -> bool:
+        return self.spec.built_in and len(path) == 1 and (self.spec.name, path[0]) in ADDRESS_PARAMS
+
     def _list(self, value: ListValue, schema: dict[str, Any], path: tuple[str | int, ...], key: Span) -> None:
         least = schema.get("minItems")
         if isinstance(least, int) and len(value.items) < least:
@@ -252,8 +261,34 @@ class _Params:
             if isinstance(least, int) and len(data) < least:
                 what = "must not be empty" if least == 1 else f"takes at least {least} characters"
                 self.say(value.span, f"{self.title(path)} {what}.")
+            elif self._takes_address(path) and not is_address(data):
+                near = _near_address(data)
+                self.say(value.span, f'{self.title(path)} cannot be "{data}": {WHAT_IT_IS}.', near=near)
             elif not _fits(schema.get("pattern"), data):
                 self.say(value.span, f'{self.title(path)} cannot be "{data}": it must match {schema["pattern"]}.')
+
+
+def _near_scheme(text: str) -> tuple[str, str] | None:
+    """What an address was meant to begin with, where that shows, and what follows it."""
+    scheme, separator, rest = text.partition("://")
+    if separator:
+        meant = nearest(scheme.lower(), ("http", "https"))
+        return None if meant is None or meant == scheme.lower() else (f"{meant}://", rest)
+    host = re.split(r"[/:?#]", text, maxsplit=1)[0]
+    return ("https://", text) if "." in host.strip(".") else None
+
+
+def _near_address(text: str) -> str | None:
+    meant = _near_scheme(text)
+    return "".join(meant) if meant is not None and is_address("".join(meant)) else None
+
+
+def _address_hint(start: str) -> str | None:
+    """For a text whose end is not known."""
+    meant = _near_scheme(start)
+    if meant is None or not may_become_address("".join(meant)):
+        return None
+    return f'Did you mean "{meant[0]}{meant[1]}…"?'
 
 
 def _fits(pattern: Any, data: str) -> bool:
@@ -287,7 +322,8 @@ def _matches(data: object, kind: Any) -> bool:
     elif isinstance(data, int):
         actual = {"integer", "number"}
     elif isinstance(data, float):
-        actual = {"number", "integer"} if data.is_integer() else {"number"}
+        # A fraction makes a double, also one of 0, and so does a number beyond 64 bits (section 3).
+        actual = {"number"}
     elif isinstance(data, str):
         actual = {"string"}
     elif isinstance(data, list):

@@ -21,7 +21,7 @@ def arguments(block: Block, params: Json, context: Context) -> dict[str, Any]:
     """The arguments of the block's function; `BlockFailed` ``bad-value`` where the params do not fit."""
     signature = block.signature
     try:
-        made = msgspec.convert(params, signature.params)
+        made = msgspec.convert(params, signature.params, str_keys=True)
     except msgspec.ValidationError as error:
         raise BlockFailed(
             f'The params of block "{block.name}" do not fit: {_plainly(error)}.',
@@ -58,9 +58,10 @@ def converted_result(block: Block, result: Any) -> Json:
     The form is what the manifest says: no fields but those of the type, and a float where it says float.
     """
     try:
-        plain = msgspec.to_builtins(result)
+        plain = msgspec.to_builtins(result, str_keys=True)
         if block.signature.result is not Any:
-            plain = msgspec.to_builtins(msgspec.convert(plain, block.signature.result))
+            made = msgspec.convert(plain, block.signature.result, str_keys=True)
+            plain = msgspec.to_builtins(made, str_keys=True)
         return json_value(plain, "it")
     except (msgspec.ValidationError, NotJson, TypeError, RecursionError) as error:
         raise BlockFailed(
