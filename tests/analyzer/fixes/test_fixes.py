@@ -328,8 +328,8 @@ def test_a_file_keeps_its_mode_and_stays_behind_its_link(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("before", "after"),
     [
-        ("    block: http\n    params: {url: x, ⟦metod⟧⟪method⟫: GET}\n", "method"),
-        ("    block: http\n    params: {url: x, method: ⟦'PSOT'⟧⟪POST⟫}\n", "POST"),
+        ("    block: http\n    params: {url: 'http://x', ⟦metod⟧⟪method⟫: GET}\n", "method"),
+        ("    block: http\n    params: {url: 'http://x', method: ⟦'PSOT'⟧⟪POST⟫}\n", "POST"),
         ("    delay: 1s\n    next: ⟦en⟧⟪end⟫\n", "end"),
         ("    delay: 1s\n    next: \"{run.attempt > 1 ? ⟦'en'⟧⟪'end'⟫ : 'end'}\"\n", "end"),
     ],

@@ -6,8 +6,10 @@ import socket
 from collections.abc import Callable
 from typing import Any
 
+import httpx2
 import pytest
 
+from interlock.analyzer.language.addresses import is_address
 from interlock.engine.ports import Failed, Outcome, Success
 
 Run = Callable[..., Outcome]
@@ -190,3 +192,21 @@ def test_a_failure_does_not_repeat_the_query_or_the_password(run: Run) -> None:
     assert isinstance(outcome, Failed)
     assert "hunter22" not in outcome.message
     assert "abcdef" not in outcome.message
+
+
+@pytest.mark.parametrize("url", ["ftp://x", "example.com", "http:///a", "http://a b/", "http://[x]/", "http://a:99999"])
+def test_what_the_rules_call_no_address_is_never_asked(run: Run, url: str) -> None:
+    outcome = run("http", {"url": url, "query": {"a": "1"}})
+    assert failure(outcome) == ("block-failed", "none")
+    assert outcome.message == f'"{url}" is no address: it must begin with http:// or https:// and name a host.'
+    assert not is_address(url)
+
+
+@pytest.mark.parametrize(
+    "url", ["http://a", "HTTPS://A.example/x?y=1#z", "http://u:p@a.example:80/", "http://[::1]/", "http://é.example/ü"]
+)
+def test_what_the_rules_call_an_address_is_one_to_the_client(url: str) -> None:
+    read = httpx2.URL(url)
+    assert is_address(url)
+    assert read.scheme in ("http", "https")
+    assert read.host

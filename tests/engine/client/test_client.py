@@ -77,7 +77,7 @@ def test_the_same_verbs_are_awaited_in_a_loop(tmp_path: Path) -> None:
 
 def test_a_definition_with_errors_is_refused_with_its_diagnostics(tmp_path: Path) -> None:
     with Engine.open(f"sqlite:///{tmp_path}/s.db") as engine:
-        engine.define("workflow: w\nsteps:\n  - {id: a, block: htpp, params: {url: x}}\n", "w.workflow.yaml")
+        engine.define("workflow: w\nsteps:\n  - {id: a, block: htpp, params: {url: 'http://x'}}\n", "w.workflow.yaml")
         with pytest.raises(Refused, match=r"w\.workflow\.yaml:3") as caught:
             engine.dispatch("w")
         assert caught.value.code == "definition-refused"

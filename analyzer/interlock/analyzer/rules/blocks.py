@@ -6,7 +6,9 @@ template is judged by its type (IL206).  Words of JSON Schema that are not under
 
 from __future__ import annotations
 
+import operator
 import re
+from collections.abc import Callable
 from typing import Any
 
 from interlock.analyzer.expressions.types import assignable, describe, from_json_schema
@@ -30,6 +32,13 @@ _TYPES: dict[str, str] = {
     "array": "a list",
     "object": "a mapping",
     "null": "null",
+}
+
+_BOUNDS: dict[str, tuple[Callable[[float, float], bool], str]] = {
+    "minimum": (operator.ge, "at least"),
+    "maximum": (operator.le, "at most"),
+    "exclusiveMinimum": (operator.gt, "more than"),
+    "exclusiveMaximum": (operator.lt, "less than"),
 }
 
 
@@ -228,8 +237,17 @@ class _Params:
                 value.span,
                 f"{self.title(path)} takes at least {least} items, and this has {len(value.items)}.",
             )
+        most = schema.get("maxItems")
+        if isinstance(most, int) and len(value.items) > most:
+            self.say(
+                value.span,
+                f"{self.title(path)} takes at most {most} items, and this has {len(value.items)}.",
+            )
+        front = schema.get("prefixItems")
+        front = front if isinstance(front, list) else []
         for number, item in enumerate(value.items):
-            self.value(item, schema.get("items"), (*path, number), key)
+            inner = front[number] if number < len(front) else schema.get("items")
+            self.value(item, inner, (*path, number), key)
 
     def _literal(self, value: Literal, schema: dict[str, Any], path: tuple[str | int, ...]) -> None:
         data = value.data
@@ -251,16 +269,18 @@ class _Params:
     def _bounds(self, value: Literal, schema: dict[str, Any], path: tuple[str | int, ...]) -> None:
         data = value.data
         if isinstance(data, int | float) and not isinstance(data, bool):
-            least, most = schema.get("minimum"), schema.get("maximum")
-            if isinstance(least, int | float) and data < least:
-                self.say(value.span, f"{self.title(path)} is at least {least}, not {data}.")
-            elif isinstance(most, int | float) and data > most:
-                self.say(value.span, f"{self.title(path)} is at most {most}, not {data}.")
+            for word, (passes, wanted) in _BOUNDS.items():
+                bound = schema.get(word)
+                if isinstance(bound, int | float) and not passes(data, bound):
+                    self.say(value.span, f"{self.title(path)} is {wanted} {bound}, not {data}.")
+                    return
         elif isinstance(data, str):
-            least = schema.get("minLength")
+            least, most = schema.get("minLength"), schema.get("maxLength")
             if isinstance(least, int) and len(data) < least:
                 what = "must not be empty" if least == 1 else f"takes at least {least} characters"
                 self.say(value.span, f"{self.title(path)} {what}.")
+            elif isinstance(most, int) and len(data) > most:
+                self.say(value.span, f"{self.title(path)} takes at most {most} characters, and this has {len(data)}.")
             elif self._takes_address(path) and not is_address(data):
                 near = _near_address(data)
                 self.say(value.span, f'{self.title(path)} cannot be "{data}": {WHAT_IT_IS}.', near=near)

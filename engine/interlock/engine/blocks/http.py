@@ -11,6 +11,7 @@ import httpx2
 import msgspec
 from msgspec import Meta
 
+from interlock.analyzer.language.addresses import WHAT_IT_IS, is_address
 from interlock.engine.blocks.context import BlockFailed, Context
 from interlock.engine.ports import Json
 from interlock.engine.values import NotJson, as_text, dump, load
@@ -82,6 +83,8 @@ def _request(client: httpx2.AsyncClient, params: HttpParams, context: Context) -
     elif params.body is not msgspec.UNSET:
         content = _text(params.body, "body").encode()
     url = _text(params.url, "url")
+    if not is_address(url):
+        raise BlockFailed(_no_address(_shown(url, context)), effect="none")
     query = [
         (name, as_text(item))
         for name, value in params.query.items()
@@ -185,6 +188,10 @@ async def _answer(response: httpx2.Response, params: HttpParams, context: Contex
     return _result(response, body)
 
 
+def _no_address(shown: str) -> str:
+    return f'"{shown}" is no address: {WHAT_IT_IS}.'
+
+
 def _shown(url: str, context: Context) -> str:
     """An address without what may be secret in it: user, password and query."""
     bare = context.redact(url).split("?", 1)[0].split("#", 1)[0]
@@ -209,7 +216,7 @@ def _why(error: Exception, params: HttpParams, context: Context) -> str:
     if isinstance(error, httpx2.TooManyRedirects):
         return f"{params.method} {url} was redirected more than {MAX_REDIRECTS} times."
     if isinstance(error, httpx2.UnsupportedProtocol | httpx2.InvalidURL):
-        return f'"{url}" is no address: it must begin with http:// or https:// and name a host.'
+        return _no_address(url)
     if isinstance(error, httpx2.ConnectTimeout):
         return f"{params.method} {url}: no connection within {CONNECT_SECONDS:g} seconds."
     if isinstance(error, ExceptionGroup):
