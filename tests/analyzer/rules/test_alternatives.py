@@ -74,6 +74,28 @@ def test_other_values_are_told_the_fault_of_their_kind(schema: Any, written: str
 
 
 @pytest.mark.parametrize(
+    ("schema", "right", "wrong", "says"),
+    [
+        ({"type": "integer", "minimum": 1}, "1", "0", '"v" of "n.a" is at least 1, not 0.'),
+        ({"type": "integer", "maximum": 1}, "1", "2", '"v" of "n.a" is at most 1, not 2.'),
+        ({"type": "integer", "exclusiveMinimum": 1}, "2", "1", '"v" of "n.a" is more than 1, not 1.'),
+        ({"type": "number", "exclusiveMaximum": 1}, "0.5", "1.0", '"v" of "n.a" is less than 1, not 1.0.'),
+        ({"type": "string", "maxLength": 2}, "ab", "abc", '"v" of "n.a" takes at most 2 characters, and this has 3.'),
+        ({"type": "array", "maxItems": 1}, "[1]", "[1, 2]", '"v" of "n.a" takes at most 1 items, and this has 2.'),
+        (
+            {"type": "array", "prefixItems": [TEXT, {"type": "integer"}], "items": False},
+            "[a, 1]",
+            "[a, b]",
+            '"v.1" of "n.a" takes a whole number, not the text "b".',
+        ),
+    ],
+)
+def test_what_the_types_of_a_block_can_bound_is_held(schema: Any, right: str, wrong: str, says: str) -> None:
+    assert said(schema, right) == []
+    assert said(schema, wrong) == [f"IL209 {says}"]
+
+
+@pytest.mark.parametrize(
     ("kind", "written", "says"),
     [
         ("integer", "5", None),

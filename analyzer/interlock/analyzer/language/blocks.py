@@ -5,9 +5,10 @@ outside, and which of its results are secret.  The engine's blocks are held agai
 its tests.  Running a block, and checking values against a schema, is left to others.
 
 Schemas are JSON Schema 2020-12; the words that the rules understand are ``type``, ``enum``,
-``const``, ``properties``, ``required``, ``additionalProperties``, ``items``, ``anyOf``,
-``default``, ``description``, ``minimum``, ``maximum``, ``minLength``, ``minItems``, ``pattern``;
-any other word is kept and says nothing.
+``const``, ``properties``, ``required``, ``additionalProperties``, ``items``, ``prefixItems``, ``anyOf``,
+``default``, ``description``, ``minimum``, ``maximum``, ``exclusiveMinimum``, ``exclusiveMaximum``,
+``minLength``, ``maxLength``, ``minItems``, ``maxItems``, ``pattern``; any other word is kept and says
+nothing.
 """
 
 from __future__ import annotations
