@@ -273,7 +273,7 @@ def test_a_manifest_that_is_not_what_the_blocks_say_is_told(interlock: Any) -> N
     interlock.write("mine.py", code)
     done = interlock(*check)
     assert (done.code, done.out) == (1, "")
-    assert '"interlock.blocks.json" is not there; write it again with interlock blocks export' in done.err
+    assert 'is not there; write it again with interlock blocks export --blocks mine --output "interlock.' in done.err
     manifest = interlock.folder / "interlock.blocks.json"
     assert not manifest.exists()
     assert interlock("blocks", "export", "--blocks", "mine", "-o", manifest.name).code == 0

@@ -34,7 +34,7 @@ def run(options: common.Options) -> int:
         raise UsageError("--check belongs to export: interlock blocks export --check")
     registry = common.registry_of(options)
     if options.check:
-        return _check(registry, options.output or DEFAULT_MANIFEST)
+        return _check(registry, options.output or DEFAULT_MANIFEST, options.blocks)
     if options.action == "export":
         return _export(registry, options.output)
     specs = sorted(registry.specs.values(), key=lambda spec: (not spec.built_in, spec.name))
@@ -56,9 +56,10 @@ def _allowed(registry: Registry, spec: BlockSpec) -> str:
     return "yes" if registry.may_run(spec.name) else f"--allow {spec.name}"
 
 
-def _check(registry: Registry, path: str) -> int:
+def _check(registry: Registry, path: str, modules: list[str]) -> int:
     """Whether a manifest describes the blocks as they are; 1 and a sentence where it does not."""
-    again = f'write it again with interlock blocks export --output "{path}"'
+    words = "".join(f"--blocks {module} " for module in modules)
+    again = f'write it again with interlock blocks export {words}--output "{path}"'
     try:
         with open(path, "rb") as file:
             raw = file.read()
