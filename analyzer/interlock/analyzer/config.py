@@ -7,8 +7,9 @@ for TOML where there is no such file.  Which files are workflow files is decided
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
-from typing import Any, Literal, NoReturn, TypeAlias
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import Any, Literal, NoReturn, TypeAlias, TypeVar
 
 import msgspec
 
@@ -18,6 +19,7 @@ from interlock.analyzer.language.nearest import nearest
 from interlock.analyzer.rules.catalog import BY_NAME, RULES, Rule, can_suppress, find_rule
 from interlock.analyzer.source.text import SourceText
 
+T = TypeVar("T")
 Level: TypeAlias = Literal["error", "warning", "hint", "off"]
 
 DEFAULT_PATTERNS = ("*.workflow.yaml", "*.workflow.yml")
@@ -33,12 +35,21 @@ class ConfigError(Exception):
     """A setting that cannot be used; its text is one line and names the file and the line."""
 
 
+class Fault(msgspec.Struct, frozen=True):
+    """What cannot be used in a settings file, as a sentence, and the offsets that it is about."""
+
+    message: str
+    start: int
+    end: int
+
+
 class Config(msgspec.Struct, frozen=True):
     """What a workspace is configured to.
 
     ``select`` of None means every rule; ``severity`` and the ignores hold codes, and only of rules
     that may be touched (section 13).  ``manifests`` are absolute paths.  ``problems`` are IL702 and
-    IL703 for settings.  ``path`` is the file, None where there is none.
+    IL703 for settings.  ``path`` is the file, None where there is none.  ``faults`` are there only where
+    settings that cannot be used are put up with.
     """
 
     path: str | None = None
@@ -51,6 +62,7 @@ class Config(msgspec.Struct, frozen=True):
     manifests: tuple[str, ...] = ()
     problems: tuple[Diagnostic, ...] = ()
     source: SourceText | None = None
+    faults: tuple[Fault, ...] = ()
 
 
 def has_settings(folder: str) -> str | None:
@@ -84,7 +96,10 @@ def load_config(path: str | None, shown: str | None = None, *, root: str | None 
     """
     if path is None:
         return Config(manifests=_beside(root)) if root is not None else Config()
-    shown = shown or path
+    return read_config(path, _text(path, shown or path))
+
+
+def _text(path: str, shown: str) -> SourceText:
     try:
         with open(path, "rb") as file:
             data = file.read(MOST_BYTES + 1)
@@ -95,12 +110,36 @@ def load_config(path: str | None, shown: str | None = None, *, root: str | None 
         raise ConfigError(f"{shown}:1: cannot be read: it is not UTF-8") from error
     if len(data) > MOST_BYTES:
         raise ConfigError(f"{shown}:1: cannot be read: it is larger than 4 MiB")
-    return read_config(path, SourceText(shown, text))
+    return SourceText(shown, text)
 
 
 def read_config(path: str, source: SourceText) -> Config:
     """The configuration that a text makes, as the file at ``path``.  Raises ``ConfigError``."""
-    return _Reader(path, source).read()
+    return _Reader(path, source, None).read()
+
+
+def usable_config(path: str, shown: str, source: SourceText | None = None, last: Config | None = None) -> Config:
+    """What can be used of a configuration that somebody is writing; its ``faults`` say what cannot.
+
+    A setting with a fault counts as not written; of a file that is no TOML the ``last`` configuration holds, or
+    else the default one.  ``source`` is its text where that is not the one on disk.
+    """
+    faults: list[Fault] = []
+    try:
+        source = source or _text(path, shown)
+        return _Reader(path, source, faults).read()
+    except ConfigError as error:
+        if not faults:
+            faults.append(Fault(_sentence(str(error), shown), 0, 0))
+        config = last or Config(path, manifests=_beside(os.path.dirname(os.path.abspath(path))))
+        source = source or SourceText(shown, "")
+        return msgspec.structs.replace(config, problems=(), source=source, faults=tuple(faults))
+
+
+def _sentence(text: str, shown: str) -> str:
+    """A message without the file and the line that it begins with."""
+    text = text.removeprefix(shown).lstrip(":0123456789 ")
+    return text[:1].upper() + text[1:] + ("" if text.endswith(".") else ".")
 
 
 def _beside(folder: str) -> tuple[str, ...]:
@@ -109,12 +148,15 @@ def _beside(folder: str) -> tuple[str, ...]:
 
 
 class _Reader:
-    def __init__(self, path: str, source: SourceText) -> None:
+    """With a list of ``faults``, what is wrong with a setting goes there, and the others are read."""
+
+    def __init__(self, path: str, source: SourceText, faults: list[Fault] | None) -> None:
         from interlock.analyzer.toml_places import Path
 
         self.path = path
         self.folder = os.path.dirname(os.path.abspath(path))
         self.source = source
+        self.faults = faults
         self.prefix: Path = ("tool", "interlock") if os.path.basename(path) == SHARED_FILE else ()
         self.problems: list[Diagnostic] = []
 
@@ -126,7 +168,8 @@ class _Reader:
         try:
             data: Any = tomllib.loads(self.source.text.replace("\r\n", "\n"))
         except tomllib.TOMLDecodeError as error:
-            raise ConfigError(_not_toml(self.source.path, str(error), self.source.text)) from error
+            line, message = _not_toml(str(error), self.source.text)
+            raise self.fault(*_line(self.source, line), line, message) from error
         except RecursionError as error:
             raise ConfigError(f"{self.source.path}:1: its values are nested too deeply to be read") from error
         self.places = Places(self.source.text)
@@ -135,27 +178,51 @@ class _Reader:
             if not isinstance(data, dict):
                 self.fail((*self.prefix,), '"tool.interlock" must be a table of settings')
         for key in data:
-            if key not in KEYS:
-                near = nearest(key, KEYS)
-                hint = f'; did you mean "{near}"?' if near else f"; there are {', '.join(KEYS)}"
-                self.fail((*self.prefix, key), f'there is no setting "{key}"{hint}', at_key=True)
-        select = self.rules(data, "select") if "select" in data else None
+            self.usable(partial(self.known, key), data, None)
+        selected: frozenset[str] | None = None
         return Config(
             self.path,
-            self.globs(data, "patterns") or DEFAULT_PATTERNS,
-            self.globs(data, "exclude"),
-            None if select is None else frozenset(rule.code for rule in select if rule is not None),
-            self.ignored(self.rules(data, "ignore"), ("ignore",)),
-            self.severities(data),
-            self.per_file(data),
-            self.manifests(data),
+            self.usable(lambda data: self.globs(data, "patterns"), data, ()) or DEFAULT_PATTERNS,
+            self.usable(lambda data: self.globs(data, "exclude"), data, ()),
+            self.usable(self.selected, data, selected),
+            self.usable(lambda data: self.ignored(self.rules(data, "ignore"), ("ignore",)), data, frozenset()),
+            self.usable(self.severities, data, {}),
+            self.usable(self.per_file, data, ()),
+            self.usable(self.manifests, data, _beside(self.folder)),
             tuple(self.problems),
             self.source,
+            tuple(self.faults or ()),
         )
 
+    def usable(self, read: Callable[[dict[str, Any]], T], data: dict[str, Any], default: T) -> T:
+        """What a setting says; the default of one that cannot be used, where that is put up with."""
+        try:
+            return read(data)
+        except ConfigError:
+            if self.faults is None:
+                raise
+            return default
+
+    def known(self, key: str, data: dict[str, Any]) -> None:
+        if key not in KEYS:
+            near = nearest(key, KEYS)
+            hint = f'; did you mean "{near}"?' if near else f"; there are {', '.join(KEYS)}"
+            self.fail((*self.prefix, key), f'there is no setting "{key}"{hint}', at_key=True)
+
+    def selected(self, data: dict[str, Any]) -> frozenset[str] | None:
+        if "select" not in data:
+            return None
+        return frozenset(rule.code for rule in self.rules(data, "select") if rule is not None)
+
     def fail(self, path: tuple[str | int, ...], text: str, *, at_key: bool = False) -> NoReturn:
-        start = self.places.keys.get(path, self.places.of(path))[0] if at_key else self.places.of(path)[0]
-        raise ConfigError(f"{self.source.path}:{self.source.position(start).line}: {text}")
+        start, end = self.places.keys.get(path, self.places.of(path)) if at_key else self.places.of(path)
+        raise self.fault(start, end, self.source.position(start).line, text)
+
+    def fault(self, start: int, end: int, line: int, text: str) -> ConfigError:
+        """An error at a place; where faults are collected, it is one of them."""
+        if self.faults is not None:
+            self.faults.append(Fault(_sentence(text, ""), start, end))
+        return ConfigError(f"{self.source.path}:{line}: {text}")
 
     def texts(self, data: dict[str, Any], key: str, *where: str) -> list[str]:
         path = (*self.prefix, *where, key)
@@ -273,13 +340,22 @@ def cannot(rule: Rule) -> tuple[str, str]:
     )
 
 
-def _not_toml(shown: str, message: str, text: str) -> str:
+def _not_toml(message: str, text: str) -> tuple[int, str]:
+    """The line of what is no TOML, and what is wrong with it."""
     import re
 
     found = re.search(r" \(at (?:line (\d+), column \d+|end of document)\)", message)
-    line = found[1] if found and found[1] else str(text.rstrip("\n").count("\n") + 1)
+    line = int(found[1]) if found and found[1] else text.rstrip("\n").count("\n") + 1
     what = message[: found.start()] if found else message
-    return f"{shown}:{line}: not TOML: {what[:1].lower()}{what[1:]}"
+    return line, f"not TOML: {what[:1].lower()}{what[1:]}"
+
+
+def _line(source: SourceText, number: int) -> tuple[int, int]:
+    """Where the text of a line begins and ends."""
+    starts = [*source.line_starts, len(source.text)]
+    start = starts[min(number, len(starts) - 1) - 1]
+    text = source.text[start : starts[min(number, len(starts) - 1)]]
+    return start + len(text) - len(text.lstrip()), start + len(text.rstrip())
 
 
 class Choice(msgspec.Struct, frozen=True):

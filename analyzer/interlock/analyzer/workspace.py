@@ -18,6 +18,7 @@ from interlock.analyzer.globs import Globs
 from interlock.analyzer.source.suppressions import has_modeline
 
 Kind: TypeAlias = Literal["settings", "git", "folder"]
+Load: TypeAlias = Callable[[str, str], Config]
 
 _SKIPPED = frozenset({"node_modules", "__pycache__", "site-packages"})
 _PEEK = 1024
@@ -93,10 +94,13 @@ class _Asked:
         self.files: list[str] = []
 
 
-def workspaces(paths: Iterable[str], here: str | None = None, assumed: str | None = None) -> list[Workspace]:
+def workspaces(
+    paths: Iterable[str], here: str | None = None, assumed: str | None = None, load: Load | None = None
+) -> list[Workspace]:
     """The workspaces of the named paths (none named: the one of the current folder).
 
-    ``assumed`` is one of them that need not exist: the text of that file comes from elsewhere.
+    ``assumed`` is one of them that need not exist: the text of that file comes from elsewhere.  ``load`` reads
+    the settings file at a path, of which people are told by the other one; without it one with a fault is none.
     Raises ``MissingPath`` for a path that does not exist, and ``ConfigError``.
     """
     here = os.path.abspath(here or os.getcwd())
@@ -128,7 +132,7 @@ def workspaces(paths: Iterable[str], here: str | None = None, assumed: str | Non
     seen = {root.folder for root in asked}
     while todo:
         root, place = todo.pop(0)
-        finder = _Finder(root, here)
+        finder = _Finder(root, here, load)
         found.append(finder.workspace(place.folders, place.files))
         for nested in finder.nested:
             if nested.folder not in seen:
@@ -150,6 +154,21 @@ def _stray(paths: list[str], here: str) -> Workspace:
     return finder.workspace(folders, files, whole=False)
 
 
+def around(file: str, load: Load | None = None) -> Workspace:
+    """The workspace of one file of which nobody named a folder.
+
+    That is the folder of the nearest configuration, looked through within bounds, or else the file's own folder
+    without those in it.
+    """
+    own = os.path.dirname(os.path.abspath(file))
+    root = find_root(own)
+    if root is None or root.kind != "settings":
+        return _Finder(Root(own, "folder"), own, load).workspace([], [file], whole=False)
+    finder = _Finder(root, root.folder, load)
+    finder.bounded = True
+    return finder.workspace([], [file])
+
+
 def _below(path: str, folder: str) -> bool:
     return path == folder or path.startswith(folder if folder.endswith(os.sep) else folder + os.sep)
 
@@ -157,11 +176,15 @@ def _below(path: str, folder: str) -> bool:
 class _Finder:
     """Finds the workflow files of one workspace."""
 
-    def __init__(self, root: Root, here: str) -> None:
+    def __init__(self, root: Root, here: str, load: Load | None = None) -> None:
         self.root = root
         self.here = here
+        self.bounded = root.kind == "folder"
         shown = shown_path(root.settings, here) if root.settings else None
-        self.config = load_config(root.settings, shown, root=root.folder)
+        if load is not None and root.settings is not None and shown is not None:
+            self.config = load(root.settings, shown)
+        else:
+            self.config = load_config(root.settings, shown, root=root.folder)
         self.patterns = Globs(self.config.patterns)
         self.odd_patterns = not all(one.endswith((".yaml", ".yml")) for one in self.config.patterns)
         self.excluded = Globs(self.config.exclude, folders=True)
@@ -281,7 +304,7 @@ class _Finder:
         return b"interlock:" in head and has_modeline(head.decode("utf-8", "replace"))
 
     def _enough(self, top: str) -> bool:
-        if self.root.kind != "folder":
+        if not self.bounded:
             return False
         if self.looked < MOST_ENTRIES and time.monotonic() < self.until:
             return False

@@ -348,7 +348,10 @@ def test_a_configuration_that_cannot_be_read_is_told_and_the_files_are_checked_a
     path.write_text(SPARE)
     client.initialize(tmp_path)
     client.wait(lambda: names(last(client, path) or []) == ["unused-input"], "the file")
-    assert any(method == "window/showMessage" and "interlock.toml" in note["message"] for method, note in client.notes)
+    client.wait(lambda: last(client, tmp_path / "interlock.toml"), "the settings")
+    [told] = last(client, tmp_path / "interlock.toml")
+    assert "must be a list of texts" in told["message"]
+    assert not any(method == "window/showMessage" for method, _ in client.notes)
 
 
 def test_blocks_of_a_host_are_known_by_its_manifest(client: Client, tmp_path: Path) -> None:

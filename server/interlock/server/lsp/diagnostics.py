@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING
 
 from lsprotocol import types as lsp
 
+from interlock.analyzer.config import Config
 from interlock.analyzer.diagnostics import Diagnostic
-from interlock.server.lsp import convert
+from interlock.server.lsp import convert, settings
 from interlock.server.lsp.desk import Outdated
 from interlock.server.lsp.document import Lines
-from interlock.server.lsp.files import uri_of
+from interlock.server.lsp.files import key_of, uri_of
 from interlock.server.lsp.index import Entry, Group
 
 if TYPE_CHECKING:
@@ -30,7 +31,9 @@ class Publisher:
         self.pulled = False
         self._told: dict[str, tuple[int | None, list[Diagnostic]]] = {}
         self._results: dict[str, tuple[list[Diagnostic], str]] = {}
-        self._settings: dict[str, list[lsp.Diagnostic]] = {}
+        self._settings: dict[str, tuple[list[lsp.Diagnostic], int | None]] = {}
+        #: Settings files that are open: path, text, and version by URI.
+        self.open_settings: dict[str, tuple[str, Lines, int]] = {}
         self._count = 0
 
     # -- push -------------------------------------------------------------------------------
@@ -49,13 +52,12 @@ class Publisher:
                     continue
                 self._told[entry.uri] = (entry.version, found)
                 messages.append(lsp.PublishDiagnosticsParams(entry.uri, self.items(entry, found), entry.version))
-        settings = self.of_settings()
-        for uri, rows in settings.items():
-            told = self._settings.get(uri, [])
-            if rows != told:
-                messages.append(lsp.PublishDiagnosticsParams(uri, rows))
-        messages.extend(lsp.PublishDiagnosticsParams(uri, []) for uri in self._settings.keys() - settings.keys())
-        self._settings = settings
+        wrong = self.of_settings()
+        for uri in wrong.keys() | self._settings.keys() | self.open_settings.keys():
+            version = self.open_settings[uri][2] if uri in self.open_settings else None
+            if (wrong.get(uri, []), version) != self._settings.get(uri, ([], None)):
+                messages.append(lsp.PublishDiagnosticsParams(uri, wrong.get(uri, []), version))
+                self._settings[uri] = wrong.get(uri, []), version
         known = {entry.uri for entry in self.server.index.entries()}
         # While files are being read, one that is not here may still come.
         gone = [uri for uri in self._told if uri not in known] if self.server.index.complete else []
@@ -63,16 +65,34 @@ class Publisher:
         return messages
 
     def of_settings(self) -> dict[str, list[lsp.Diagnostic]]:
-        """What is wrong with settings, by the URI of the file that holds them, as it was read last."""
+        """What is wrong with settings, by the URI of the file that holds them: as it is open, else on disk."""
         index = self.server.index
         found: dict[str, list[lsp.Diagnostic]] = {}
         for territory in index.territories:
             config = territory.settings.config
-            if config.path is not None and config.source is not None and config.problems:
-                lines = Lines(config.source.text, index.encoding)
-                rows = [convert.diagnostic(index, lines, one) for one in config.problems]
-                found[uri_of(os.path.abspath(config.path))] = rows
+            if config.path is not None and config.source is not None and (config.problems or config.faults):
+                found[uri_of(os.path.abspath(config.path))] = self._of_config(config)
+            for path, (text, faults) in territory.manifests.faults.items():
+                found[uri_of(path)] = settings.rows(text, index.encoding, faults)
+        for uri, (path, lines, _) in self.open_settings.items():
+            for other in [one for one in found if key_of(one) == path]:
+                del found[other]
+            if path.endswith(".json"):
+                faults = settings.manifest_faults(lines.text.encode("utf-8", "surrogatepass"))
+                rows = settings.rows(lines.text, index.encoding, faults)
+            else:
+                written = settings.config_of_text(path, lines.text)
+                rows = [] if written is None else self._of_config(written)
+            if rows:
+                found[uri] = rows
         return found
+
+    def _of_config(self, config: Config) -> list[lsp.Diagnostic]:
+        index = self.server.index
+        assert config.source is not None
+        lines = Lines(config.source.text, index.encoding)
+        rows = [convert.diagnostic(index, lines, one) for one in config.problems]
+        return [*settings.rows(config.source.text, index.encoding, config.faults), *rows]
 
     def items(self, entry: Entry, found: list[Diagnostic]) -> list[lsp.Diagnostic]:
         return [convert.diagnostic(self.server.index, entry.lines, one) for one in found]
@@ -109,7 +129,11 @@ def document(server: Server, params: lsp.DocumentDiagnosticParams) -> lsp.Docume
     index = server.index
     entry = index.entry(params.text_document.uri)
     if entry is None:
-        return lsp.RelatedFullDocumentDiagnosticReport([])
+        key = key_of(params.text_document.uri)
+        wrong = server.publisher.of_settings().items()
+        return lsp.RelatedFullDocumentDiagnosticReport(
+            [row for uri, rows in wrong if key_of(uri) == key for row in rows]
+        )
     group = index.where[entry.key]
     if group.stale:  # its folder is still looked through
         raise _again()

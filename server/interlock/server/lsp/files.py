@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Iterable
 from urllib.parse import unquote
 
 from pygls.uris import from_fs_path, to_fs_path
 
-from interlock.analyzer.batch import load_blocks
-from interlock.analyzer.config import DEFAULT_PATTERNS, Config, ConfigError, Settings
+from interlock.analyzer.config import DEFAULT_PATTERNS, Config, Settings
 from interlock.analyzer.globs import Globs
-from interlock.analyzer.language.blocks import BlockSpec
 from interlock.analyzer.source.suppressions import has_modeline
-from interlock.analyzer.workspace import workspaces
+from interlock.analyzer.workspace import Workspace, around, workspaces
+from interlock.server.lsp.settings import Known
 
 _LANGUAGES = frozenset({"yaml", "yml", "interlock", "interlock-workflow", "plaintext", ""})
-_SETTINGS = frozenset({"interlock.toml", "pyproject.toml", "interlock.blocks.json"})
 
 
 def path_of(uri: str) -> str | None:
@@ -37,31 +36,22 @@ def uri_of(path: str) -> str:
     return from_fs_path(path) or path
 
 
-def is_settings(path: str) -> bool:
-    """Whether a file may hold what a workspace is configured to."""
-    return os.path.basename(path) in _SETTINGS
-
-
 class Territory:
     """One workspace: the files below a folder, what counts as a workflow file there, and its settings.
 
-    ``problem`` says why its configuration cannot be used, where that is so: then the defaults hold.
+    ``manifests`` are its blocks; ``problem`` says why it cannot be looked through, where that is so.
     """
 
-    def __init__(self, folder: str, config: Config, members: tuple[str, ...], problem: str | None = None) -> None:
+    def __init__(
+        self, folder: str, config: Config, members: tuple[str, ...], known: Known, problem: str | None = None
+    ) -> None:
         self.folder = folder
         self.members = members
         self.problem = problem
         self.settings = Settings(config)
-        self.blocks: dict[str, BlockSpec] = {}
-        self.blocks_content = b""
+        self.manifests = known.manifests(config.manifests)
         self._patterns = Globs(config.patterns)
         self._excluded = Globs(config.exclude, folders=True) if config.exclude else None
-        try:
-            found = load_blocks(config, folder)
-            self.blocks, self.blocks_content = found.specs, found.content
-        except ConfigError as error:
-            self.problem = str(error)
 
     def relative(self, path: str) -> str:
         inside = path[len(self.folder) :].lstrip(os.sep) if path.startswith(self.folder) else path
@@ -99,19 +89,32 @@ def is_workflow(territory: Territory | None, key: str, language: str, text: str,
     return not is_file and (text.startswith("workflow:") or "\nworkflow:" in text)
 
 
-def territories(folders: Iterable[str]) -> list[Territory]:
-    """The workspaces of the client's folders, and those that begin inside of them."""
+def territories(folders: Iterable[str], known: Known | None = None, strays: Iterable[str] = ()) -> list[Territory]:
+    """The workspaces of the client's folders, and those that begin inside of them.
+
+    ``strays`` are files outside of all folders: each is seen with its neighbours, or with the workspace whose
+    settings are found above it.
+    """
+    known = known or Known()
     found: dict[str, Territory] = {}
+
+    def take(one: Workspace) -> None:
+        if one.root.folder not in found:
+            members = tuple(member.path for member in one.members)
+            found[one.root.folder] = Territory(one.root.folder, one.config, members, known)
+
     for folder in folders:
         if not os.path.isdir(folder):
             continue
         try:
-            for one in workspaces([folder], here=folder):
-                members = tuple(member.path for member in one.members)
-                if one.root.folder not in found:
-                    found[one.root.folder] = Territory(one.root.folder, one.config, members)
-        except (ConfigError, OSError) as error:
-            found.setdefault(folder, Territory(folder, Config(), _plainly(folder), str(error)))
+            for one in workspaces([folder], here=folder, load=known.config):
+                take(one)
+        except OSError as error:
+            found.setdefault(folder, Territory(folder, Config(), _plainly(folder), known, str(error)))
+    for path in strays:
+        if os.path.isdir(os.path.dirname(path)):
+            with contextlib.suppress(OSError):
+                take(around(path, known.config))
     return sorted(found.values(), key=lambda one: len(one.folder), reverse=True)
 
 

@@ -82,10 +82,10 @@ class Group:
     def __init__(self, root: str, territory: Territory | None) -> None:
         self.root = root
         self.territory = territory
-        self.blocks: dict[str, BlockSpec] = territory.blocks if territory is not None else {}
+        self.blocks: dict[str, BlockSpec] = territory.manifests.specs if territory is not None else {}
         self.judge = Judge()
         self.entries: dict[str, Entry] = {}
-        self.memory = Remembered(territory.folder, territory.blocks_content) if territory is not None else None
+        self.memory = Remembered(territory.folder, territory.manifests.content) if territory is not None else None
         self.asleep: set[str] = set()
         self.stale = True
         self.diagnostics: dict[str, list[Diagnostic]] = {}

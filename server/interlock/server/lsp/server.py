@@ -27,10 +27,11 @@ from interlock.server.lsp import features
 from interlock.server.lsp.desk import Desk, Outdated
 from interlock.server.lsp.diagnostics import Publisher
 from interlock.server.lsp.document import Document, Encoding, Place
-from interlock.server.lsp.files import is_settings, path_of, territories
+from interlock.server.lsp.files import below, path_of, territories
 from interlock.server.lsp.index import Index, View
 from interlock.server.lsp.later import Later
 from interlock.server.lsp.protocol import Protocol
+from interlock.server.lsp.settings import Known, is_settings
 from interlock.server.lsp.transport import Listener, Watcher, Writer
 
 T = TypeVar("T")
@@ -69,6 +70,8 @@ class Server(LanguageServer):
         self.encoding: Encoding | None = None
         self.documents: dict[str, Document] = {}
         self.folders: list[str] = []
+        self.settings = Known()
+        self._strays: dict[str, str] = {}
         self.index = Index("utf-16")
         self.publisher = Publisher(self)
         self.desk = Desk(self._check)
@@ -87,7 +90,7 @@ class Server(LanguageServer):
             lsp.INITIALIZED: self._initialized,
             lsp.SHUTDOWN: self._shut_down,
             lsp.TEXT_DOCUMENT_DID_OPEN: _ignore,
-            lsp.TEXT_DOCUMENT_DID_SAVE: _ignore,
+            lsp.TEXT_DOCUMENT_DID_SAVE: self._saved,
             lsp.WORKSPACE_DID_CHANGE_WATCHED_FILES: self._watched,
             lsp.WORKSPACE_DID_CHANGE_CONFIGURATION: self._configured,
         }
@@ -253,7 +256,18 @@ class Server(LanguageServer):
     def opened(self, uri: str, language: str, number: int, text: str) -> None:
         assert self.encoding is not None
         self.documents[uri] = Document(uri, language, number, text, self.encoding)
+        path = path_of(uri)
+        if path is not None and path.endswith((".yaml", ".yml")) and self._is_stray(path):
+            self._strays[os.path.dirname(path)] = path
+            self._look()
         self._hand_over(self.documents[uri])
+
+    def _is_stray(self, path: str) -> bool:
+        """Whether a file lies outside of all folders, and is the first of its own that is open."""
+        folder = os.path.dirname(path)
+        if folder in self._strays or any(below(path, one) for one in self.folders):
+            return False
+        return os.path.isdir(folder)
 
     def changed(self, uri: str, number: int, changes: Sequence[lsp.TextDocumentContentChangeEvent]) -> None:
         document = self.documents.get(uri)
@@ -273,14 +287,32 @@ class Server(LanguageServer):
         if self.documents.pop(uri, None) is None:
             return
         self.tokens.pop(uri, None)
+        path = path_of(uri)
+        if path is not None and is_settings(path):
+            self._change(lambda: self.publisher.open_settings.pop(uri, None), uri)
+            return
         self._change(lambda: self.index.drop(uri), uri)
+        folder = os.path.dirname(path or "")
+        if folder in self._strays and not any(os.path.dirname(path_of(one) or "") == folder for one in self.documents):
+            del self._strays[folder]
+            self._look()
+
+    def _saved(self, params: lsp.DidSaveTextDocumentParams) -> None:
+        """Settings hold from when they are saved, also for a client that watches no files."""
+        path = path_of(params.text_document.uri)
+        if path is not None and is_settings(path):
+            self._look()
 
     def _hand_over(self, document: Document, edited: bool = True) -> None:
         """The text of a document goes to the desk; questions about it are outdated where it was ``edited``."""
         uri, language, lines, number = document.uri, document.language, document.lines, document.version
+        path = path_of(uri)
+        if path is not None and is_settings(path):
+            self._change(lambda: self.publisher.open_settings.update({uri: (path, lines, number)}), uri)
+            return
         self._change(lambda: self.index.put(uri, language, lines, number), uri if edited else None)
 
-    def _change(self, work: Callable[[], None], uri: str | None = None) -> None:
+    def _change(self, work: Callable[[], object], uri: str | None = None) -> None:
         self.desk.ask(work, changes=uri or True)
         self.desk.check_soon(DEBOUNCE)
 
@@ -308,14 +340,14 @@ class Server(LanguageServer):
         """Looks through all folders (again); questions about the whole workspace wait for that."""
         self._scans += 1
         self._later.hold()
+        folders = (*self.folders, *self._strays)
+        self.desk.ask(lambda: self.index.wait_for(folders))
         self._task(self._scan(self._scans))
 
     async def _scan(self, number: int) -> None:
         """Reads the workflow files of all folders; what is wrong with those that are open is told all the same."""
-        folders = tuple(self.folders)
-        await self.ask(lambda: self.index.wait_for(folders))
         try:
-            await self._read_folders(folders)
+            await self._read_folders(tuple(self.folders), tuple(self._strays.values()))
         finally:
             if number == self._scans:  # a later one has still to see what there is
                 await self.ask(self.index.finish)
@@ -323,9 +355,9 @@ class Server(LanguageServer):
                 self.desk.check_soon(0.0)
                 self._task(self._wake(number))
 
-    async def _read_folders(self, folders: Sequence[str]) -> None:
+    async def _read_folders(self, folders: Sequence[str], strays: Sequence[str]) -> None:
         """A few files at a time, with a progress that can be seen."""
-        found = await asyncio.to_thread(territories, folders)
+        found = await asyncio.to_thread(territories, folders, self.settings, strays)
         for one in found:
             if one.problem is not None:
                 self.window_show_message(lsp.ShowMessageParams(lsp.MessageType.Error, f"interlock: {one.problem}"))
