@@ -95,11 +95,12 @@ def place(finding: Finding, severity: Severity | None = None) -> Diagnostic:
 
 
 def _places(related: tuple[Related, ...]) -> tuple[RelatedPlace, ...]:
-    """The other places of a story; of a long one the first, and how many more there are."""
-    shown = [_related(one.span, one.message) for one in related[:MOST_RELATED]]
-    left = len(related) - MOST_RELATED
+    """The other places of a story, each thing said once; of a long one the first, and how many more there are."""
+    told = list({(one.span.source.path, one.span.offset, one.message): one for one in related}.values())
+    shown = [_related(one.span, one.message) for one in told[:MOST_RELATED]]
+    left = len(told) - MOST_RELATED
     if left > 0:
-        shown.append(_related(related[MOST_RELATED].span, f"… and {left} more like this"))
+        shown.append(_related(told[MOST_RELATED].span, f"… and {left} more like this"))
     return tuple(shown)
 
 

@@ -98,6 +98,8 @@ class Sink:
         ``beside`` are the other places that the mistake depends on, where the rule knows them: what
         came through the same alias as all of them is wrong wherever the anchor is used.
         """
+        if message.startswith("a step without "):
+            message = sentence(message)
         if span.via is not None and beside is not None and all(one.via == span.via for one in beside):
             span = Span(span.piece, span.start, span.end)
         self._found.append(Finding(code, span, message, hint, related, fix))

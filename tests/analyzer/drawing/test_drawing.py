@@ -190,3 +190,8 @@ def test_each_list_of_a_mermaid_chart_has_an_end_of_its_own() -> None:
     ends = re.findall(r"\|maybe\| (\w+_end)$", text, re.MULTILINE)
     assert len(ends) == len(set(ends)) == 3
     assert all(f"{end}(( ))" in text for end in ends)
+
+
+def test_a_budget_that_is_too_small_is_drawn_as_what_is_needed() -> None:
+    text = "workflow: w\nbudget: {max_cost_units: 5}\nsteps:\n  - {id: a, block: set, cost_units: 20}\n"
+    assert ("cost units", "at least 20, limit 5") in outline(units(text)[0]).intervals

@@ -330,3 +330,13 @@ def test_a_long_story_is_cut_and_says_how_much_is_left_out() -> None:
     assert related[20].message == "… and 20 more like this"
     whole = place(Finding("IL101", spans[0], "m", None, tuple(Related(span, "here") for span in spans[:20]))).related
     assert [one.message for one in whole] == ["here"] * 20
+
+
+def test_no_two_other_places_of_a_story_are_the_same() -> None:
+    piece = Piece(SourceText("a.workflow.yaml", "x\n" * 9), "x\n" * 9)
+    first, second = Span(piece, 0, 1), Span(piece, 2, 3)
+    said = (Related(second, "b"), Related(first, "a"), Related(second, "b"), Related(first, "b"), Related(first, "a"))
+    related = place(Finding("IL101", first, "m", None, said)).related
+    assert [(one.line, one.message) for one in related] == [(2, "b"), (1, "a"), (1, "b")]
+    many = (*said, *(Related(first, str(number)) for number in range(20)))
+    assert place(Finding("IL101", first, "m", None, many)).related[-1].message == "… and 3 more like this"

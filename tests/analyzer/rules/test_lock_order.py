@@ -616,3 +616,24 @@ def test_networkx_is_imported_only_where_a_cycle_may_be_left() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "False\n"
+
+
+def test_under_a_gate_the_hint_does_not_ask_for_what_was_done() -> None:
+    taken = {key: f"  - {{id: {key}, concurrency: {{resource: {key}, lifetime: run}}}}\n" for key in ("gate", "a", "b")}
+    start = "workflow: {}\nsteps:\n"
+    bare = diagnostics(start.format("w") + taken["a"] + taken["b"], start.format("v") + taken["b"] + taken["a"])
+    (one,) = (one for one in bare if one.code == "IL408")
+    assert one.hint is not None
+    assert one.hint.endswith(
+        "take one key of limit 1 before them everywhere, and suppress the hold-and-wait that remains."
+    )
+    gated = diagnostics(
+        start.format("w") + taken["gate"] + taken["a"] + taken["b"],
+        start.format("v") + taken["gate"] + taken["b"] + taken["a"],
+    )
+    assert [one.code for one in gated] == ["IL407", "IL407"]
+    assert all((one.hint or "").startswith('If all who take these keys take "gate" before them, ') for one in gated)
+    wide = diagnostics(
+        start.format("w") + taken["gate"].replace("gate, lifetime", "gate, limit: 2, lifetime") + taken["a"]
+    )
+    assert [(one.hint or "").split(",")[0] for one in wide] == ["Take all leases first"]

@@ -264,3 +264,84 @@ def test_both_bodies_of_a_request_are_one_too_many() -> None:
     )
     assert (one.code, one.message) == ("IL209", '"http" takes only one of "body" and "json".')
     assert one.column == 63
+
+
+@pytest.mark.parametrize(
+    ("step", "hint"),
+    [
+        (
+            'wait_for_workflow: {workflow: "{inputs.b}"}, result_key: zz',
+            '"result_key" belongs in wait_for_workflow.',
+        ),
+        ("run_workflow: {workflow: w, timeout: 5s}", '"timeout" belongs in a step.'),
+        ("for_each: {items: [1], steps: [], result_key: zz}", None),
+    ],
+)
+def test_a_field_belongs_first_in_what_stands_there(step: str, hint: str | None) -> None:
+    found = check_texts({"x.workflow.yaml": f"workflow: w\ninputs: {{b: string}}\nsteps:\n  - {{id: k, {step}}}\n"})
+    (one,) = (one for one in found if one.code in ("IL103", "IL302"))
+    if hint is not None:
+        assert one.hint == hint
+    else:
+        assert one.hint is not None
+        assert one.hint.startswith('"result_key" belongs in run_workflow or start_workflows or ')
+
+
+def test_a_step_with_a_bad_id_is_called_by_what_stands_there() -> None:
+    text = "workflow: w\nbudget: {max_transitions: 1}\nsteps:\n  - {id: loop, delay: 1s}\n  - delay: 1s\n"
+    found = check_texts({"x.workflow.yaml": text})
+    (one,) = (one for one in found if one.code == "IL603")
+    assert one.message.endswith("the cheapest path is loop (1) → a step without an id (1).")
+    assert [other.message for other in one.related] == ['"loop" takes 1 step', "a step without an id takes 1 step"]
+
+
+def test_a_sentence_about_a_step_without_an_id_begins_as_one() -> None:
+    found = check_texts(
+        {
+            "x.workflow.yaml": "workflow: w\nbudget: {max_for_each_items: 1}\nsteps:\n"
+            "  - {for_each: {items: [1, 2], steps: [{id: a, delay: 1s}]}}\n"
+        }
+    )
+    (one,) = (one for one in found if one.code == "IL604")
+    assert one.message.startswith("A step without an id has 2 items here, ")
+
+
+EXPORTS = """
+workflow: w
+inputs: {l: array}
+steps:
+  - id: both
+    concurrency:
+      branches:
+        left: {steps: [{id: a, block: set, params: {x: 1}}], outputs: {a: "{[a]}", n: "{ a.x }"}}
+        right: {steps: [{id: b, block: set, params: {x: 1}}]}
+  - id: lock
+    concurrency: {resource: r, outputs: {code: "{roll.status}"}, steps: [{id: roll, block: set, params: {status: 1}}]}
+  - id: each
+    for_each: {items: "{inputs.l}", outputs: {all: "{c}"}, steps: [{id: c, block: set, params: {x: 1}}]}
+  - {id: z, block: log, params: {message: "{READ}"}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("read", "hint"),
+    [
+        ("a.x", "Read the output that shows it: {both.branches.left.output.n}."),
+        ("b.x", "Give the branch an output that reads it, and read that: {both.branches.right.output.b}."),
+        ("roll.status", "Read the output that shows it: {lock.output.code}."),
+        ("roll.other", "Give the section an output that reads it, and read that: {lock.output.roll}."),
+        ("roll", "Give the section an output that reads it, and read that: {lock.output.roll}."),
+        ("c.x", "Read the output that shows it: {each.results[0].all.x}."),
+    ],
+)
+def test_what_is_shown_already_is_read_where_it_is_shown(read: str, hint: str) -> None:
+    one = the_one(EXPORTS.replace("READ", read))
+    assert (one.code, one.hint) == ("IL204", hint)
+
+
+@pytest.mark.parametrize("text", ["it's {broken", "{broken", "{size(broken", "{'a' + broken", "{broken + 'x"])
+def test_an_expression_without_an_end_is_one_mistake(text: str) -> None:
+    found = check_texts(
+        {"x.workflow.yaml": f'workflow: w\nsteps:\n  - {{id: a, block: log, params: {{message: "{text}"}}}}\n'}
+    )
+    assert [one.code for one in found] == ["IL201"]

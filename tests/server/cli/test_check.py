@@ -364,6 +364,16 @@ steps:
     assert "1..9" in text
 
 
+def test_statistics_say_what_a_run_needs_beyond_its_budget(run: Run, tmp_path: Path) -> None:
+    text = "workflow: w\nbudget: {max_cost_units: 5}\nsteps:\n  - {id: a, block: set, cost_units: 20}\n"
+    put(tmp_path, {"a.workflow.yaml": text})
+    done = run("check", "--statistics")
+    assert done.code == 1
+    row = next(line for line in done.out.splitlines() if line.startswith("  w "))
+    assert " at least 20 (limit 5) " in row
+    assert ".." not in row.split(" at least ")[0]
+
+
 # -- the process ----------------------------------------------------------------------------------
 
 HEAVY = ("asyncio", "networkx", "rich", "pygls", "lsprotocol", "interlock.engine", "multiprocessing")

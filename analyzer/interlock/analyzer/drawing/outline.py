@@ -128,8 +128,11 @@ def _intervals(found: BudgetIntervals) -> list[tuple[str, str]]:
         most = "∞" if interval.greatest == float("inf") else f"{interval.greatest:g}"
         if most == "0":
             continue
-        text = least if least == most else f"{least} to {most}"
-        shown.append((name, text + (f" of {interval.limit}" if interval.limit is not None else "")))
+        of = f" of {interval.limit}" if interval.limit is not None else ""
+        if interval.least is not None and interval.least > interval.greatest:
+            shown.append((name, f"at least {least}, limit {interval.limit}"))
+        else:
+            shown.append((name, (least if least == most else f"{least} to {most}") + of))
     return shown
 
 

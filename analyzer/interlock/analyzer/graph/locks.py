@@ -124,11 +124,11 @@ class LockOrder:
                 if wanted.key in done or (keys is not None and wanted.key not in keys):
                     continue
                 done.add(wanted.key)
-                gates = frozenset(key for key in wait.sure | target.sure if self._excludes(key))
+                gates = frozenset(key for key in wait.sure | target.sure if self.excludes(key))
                 for taken in held.values():
                     yield LockEdge(taken, wait, wanted, gates, serial)
 
-    def _excludes(self, key: Key) -> bool:
+    def excludes(self, key: Key) -> bool:
         """Whether at most one run holds the key, whoever takes it."""
         known = self._exclusive.get(key)
         if known is None:
@@ -312,13 +312,18 @@ def can_happen(cycle: tuple[LockEdge, ...]) -> bool:
     return not any(_closed_by(gate, cycle) for gate in gates)
 
 
+def is_gate(gate: Key, wanted: Key) -> bool:
+    """Whether runs that wait for one key agree on the gate, too: then its limit of 1 keeps them apart."""
+    return not gate.template or gate.expressions <= wanted.expressions
+
+
 def _closed_by(gate: Key, cycle: Iterable[LockEdge]) -> bool:
     """Whether the gate is one key for the runs of the cycle.
 
     A literal is.  A template is where a key that one run holds and another waits for holds all that
     the template reads: if they agree on that key, they agree on the gate.
     """
-    return not gate.template or any(gate.expressions <= edge.wanted_key.expressions for edge in cycle)
+    return any(is_gate(gate, edge.wanted_key) for edge in cycle)
 
 
-__all__ = ["LockEdge", "LockOrder", "can_happen"]
+__all__ = ["LockEdge", "LockOrder", "can_happen", "is_gate"]

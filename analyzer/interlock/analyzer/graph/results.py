@@ -47,14 +47,14 @@ OUTCOMES = ("approved", "rejected")
 def result_type(scopes: Scopes, step: Step) -> Type:
     """The type of the result of a step that was not skipped."""
     kind = step.kind
-    name = f'the result of "{step.id}"'
+    name = f"the result of {step.called}"
     if isinstance(kind, BlockCall):
         return _block(scopes, kind, name)
     if isinstance(kind, Branches):
         branches: dict[str, Type] = {
             branch.name: _branch(scopes, kind, branch) for branch in kind.branches if branch.name
         }
-        inner = Record(branches, False, f'the branches of "{step.id}"', (step,))
+        inner = Record(branches, False, f"the branches of {step.called}", (step,))
         return Record({"branches": inner}, False, name)
     if isinstance(kind, Section):
         return _section(scopes, step, kind, name)
@@ -108,7 +108,7 @@ def _branch(scopes: Scopes, kind: Branches, branch: Branch) -> Type:
 
 
 def _section(scopes: Scopes, step: Step, kind: Section, name: str) -> Type:
-    output: Type = outputs_type(scopes, kind.outputs, f'the output of "{step.id}"', step)
+    output: Type = outputs_type(scopes, kind.outputs, f"the output of {step.called}", step)
     fence: Type = INT
     if kind.on_busy == "skip" or (step.when is not None and step.when.value is not True):
         output, fence = one_of((NULL, output)), one_of((NULL, INT))
@@ -116,7 +116,7 @@ def _section(scopes: Scopes, step: Step, kind: Section, name: str) -> Type:
 
 
 def _for_each(scopes: Scopes, step: Step, kind: ForEach, name: str) -> Type:
-    output = outputs_type(scopes, kind.outputs, f'the output of an item of "{step.id}"', step)
+    output = outputs_type(scopes, kind.outputs, f"the output of an item of {step.called}", step)
     winner: Type = Record({"index": INT, "output": output}, False, "the winner")
     result: Type = output
     if winner_may_be_absent(kind):

@@ -333,7 +333,7 @@ class UnitTaint:
         if kind.steps is not None:
             flow = self.unit.flow.inner(kind.steps)
             if kind.items is not None and (item := element(items)) is not None:
-                text = f'each item of "{step.id}" is "{kind.as_name}" in its steps'
+                text = f'each item of {step.called} is "{kind.as_name}" in its steps'
                 moved = hop(item, kind.items.span, text, keep_fresh=True)
                 if moved is not None:
                     self._remember(self.names.setdefault(flow, {}), kind.as_name, moved)

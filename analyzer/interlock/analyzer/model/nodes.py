@@ -357,6 +357,10 @@ Kind: TypeAlias = (
 )
 
 
+NAMELESS = "a step without an id"
+"""What messages call a step of which not even a bad id is known."""
+
+
 class Step(msgspec.Struct, frozen=True, eq=False):
     """One step.  ``id`` is empty where it is missing or unreadable; ``span`` is the whole mapping.
 
@@ -364,7 +368,7 @@ class Step(msgspec.Struct, frozen=True, eq=False):
     the condition wherever it stands; ``inner_when`` tells that it stands inside ``concurrency``.
     ``spare_when`` is the inner one of two conditions (IL315): it decides nothing, but it is judged.
     ``strange`` tells that an unknown field stands in it that is near to none (IL103): what seems to
-    be missing may be that field.
+    be missing may be that field.  ``written`` is what stands where the id should, where that is none.
     """
 
     id: str
@@ -382,6 +386,17 @@ class Step(msgspec.Struct, frozen=True, eq=False):
     fields: dict[str, Span] = {}
     spare_when: Condition | None = None
     strange: bool = False
+    written: str = ""
+
+    @property
+    def name(self) -> str:
+        """Its id, else what stands in the place of one."""
+        return self.id or self.written
+
+    @property
+    def called(self) -> str:
+        """What messages call it.  No line is in it: what was found outlives edits above."""
+        return f'"{self.name}"' if self.name else NAMELESS
 
     def inner(self) -> Iterator[tuple[str, StepList]]:
         """The step lists inside it, each with the name of its branch (empty elsewhere)."""

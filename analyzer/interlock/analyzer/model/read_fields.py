@@ -51,7 +51,8 @@ class Rows:
 _HOMES: dict[str, list[str]] = {}
 for _shape in SHAPES.values():
     for _name in _shape.fields:
-        _HOMES.setdefault(_name, []).append(_shape.title)
+        if _shape.title not in _HOMES.setdefault(_name, []):
+            _HOMES[_name].append(_shape.title)
 for _name in KINDS:
     _HOMES.setdefault(_name, []).append("a step")
 
@@ -92,6 +93,17 @@ def _fields_of(names: list[str], rows: Rows) -> str | None:
     """What may be written instead, where that is a list to take in at a glance."""
     free = [name for name in names if name not in rows.rows]
     return f"What can stand here: {', '.join(free)}." if 0 < len(free) <= _GLANCE else None
+
+
+def _homes(name: str, title: str, rows: Rows) -> str | None:
+    """Where a field belongs: what stands beside it or around it, if that takes it, else whatever does."""
+    beside = [SHAPES[other].title for other in rows.rows if other in SHAPES and name in SHAPES[other].fields]
+    if title == STEP.title and beside:
+        return f'"{name}" belongs in {beside[0]}.'
+    homes = [home for home in _HOMES.get(name, ()) if home != title]
+    if title in KINDS and STEP.title in homes:
+        homes = [STEP.title, *(home for home in homes if home != STEP.title)]
+    return f'"{name}" belongs in {" or ".join(homes[:3])}.' if homes else None
 
 
 class FieldReader(ValueReader):
@@ -147,7 +159,7 @@ class FieldReader(ValueReader):
             name = key.value
             shown = name if len(name) <= 60 else name[:57] + "…"
             near = nearest(name, names)
-            hint, fix = self._advice(name, value, title) or _fields_of(names, rows), None
+            hint, fix = self._advice(name, value, title, rows) or _fields_of(names, rows), None
             if near is not None and near not in rows.rows:
                 hint = f'Did you mean "{near}"?'
                 fix = Fix(f'Change it to "{near}"', (Edit(span, near),))
@@ -157,7 +169,7 @@ class FieldReader(ValueReader):
                 rows.unknown |= near is None
             self.sink.add("IL103", span, f'"{shown}" is no field of {title}.', hint, fix=fix)
 
-    def _advice(self, name: str, value: Node, title: str) -> str | None:
+    def _advice(self, name: str, value: Node, title: str, rows: Rows) -> str | None:
         """What to do with a field that stands for no known one."""
         if title == WORKFLOW.title:
             if name in _OTHER_WORDS_ABOVE:
@@ -172,13 +184,7 @@ class FieldReader(ValueReader):
             if name in BUILT_IN:
                 text = isinstance(value, Scalar) and value.value
                 return f'Write "block: {name}"{", and what it takes in params" if text else ""}.'
-        return self._homes(name, title)
-
-    def _homes(self, name: str, title: str) -> str | None:
-        homes = [home for home in _HOMES.get(name, ()) if home != title]
-        if not homes:
-            return None
-        return f'"{name}" belongs in {" or ".join(dict.fromkeys(homes[:3]))}.'
+        return _homes(name, title, rows)
 
     def missing(self, rows: Rows, required: Iterable[f.Field], title: str) -> None:
         """IL104 for each required field that was not written."""

@@ -127,8 +127,7 @@ class StepReader(FieldReader):
             self.misplaced(rows, family, kind_row.key, too_many)
         self.missing(rows, (STEP.fields["id"],), STEP.title)
         identifier = self.simple(rows, "id")
-        if identifier is None:
-            self._bad_id(rows)
+        written = "" if identifier is not None else self._bad_id(rows)
         when = self.condition(rows, "when")
         inner = False
         spare: Condition | None = None
@@ -155,13 +154,18 @@ class StepReader(FieldReader):
             rows.keys,
             spare,
             rows.unknown,
+            written,
         )
 
-    def _bad_id(self, rows: Rows) -> None:
+    def _bad_id(self, rows: Rows) -> str:
+        """Takes note of what stands in the place of an id, and gives it as messages show it."""
         pair = self.found(rows, "id")
-        if pair is not None and isinstance(pair[1].node, Scalar):
-            word = pair[1].node.value
-            self.bad_ids += {word, *_NAMES.findall(word)}
+        if pair is None or not isinstance(pair[1].node, Scalar):
+            return ""
+        word = pair[1].node.value
+        self.bad_ids += {word, *_NAMES.findall(word)}
+        line = " ".join(word.split())
+        return line if len(line) <= 60 else line[:57] + "…"
 
     def _double_when(self, outer: Condition | None, inner: Condition) -> None:
         from interlock.analyzer.model.mend import join_conditions

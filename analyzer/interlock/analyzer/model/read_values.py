@@ -165,10 +165,11 @@ class ValueReader:
                 parts.append(part)
                 continue
             tree = None
-            if part.source.strip():
+            # What is wrong besides with an expression without an end is the same mistake: nobody can tell where
+            # it was to end, or whether it was to be one.
+            if part.closed and part.source.strip():
                 parsed = parse(part.source)
-                # What an expression without an end lacks besides is the same mistake.
-                for problem in parsed.problems if part.closed else ():
+                for problem in parsed.problems:
                     self._expression_problem(node, via, part.start, problem)
                 tree = None if parsed.problems else parsed.tree
             parts.append(Expression(part.source, tree, node, part.start, via))

@@ -141,7 +141,12 @@ def amount(value: float | None, delay: bool = False) -> str:
 
 
 def between(least: float | None, greatest: float, delay: bool = False) -> str:
-    """An interval: ``3 to 7``, or ``3`` where both ends are the same."""
+    """An interval: ``3 to 7``, or ``3`` where both ends are the same.
+
+    The greatest is no more than a budget allows: where a run needs more than that, ``at least 9``.
+    """
     if least is None or least == greatest:
         return amount(least, delay)
+    if least > greatest:
+        return f"at least {amount(least, delay)}"
     return f"{amount(least, delay)} to {amount(greatest, delay)}"

@@ -191,9 +191,9 @@ def _report_skipped(site: Site, use: Use, step: Step, sink: Sink) -> None:
     sink.add(
         "IL207",
         site.expression.at(use.start, use.end),
-        f'"{path}" may be absent: "{step.id}" is skipped when its condition is false, and gives an empty map then.',
-        f'Read it as {".?".join(use.path)}.orValue(…), or give this step the condition of "{step.id}".',
-        related=(Related(step.when.key, f'"{step.id}" may be skipped by this condition'),),
+        f'"{path}" may be absent: {step.called} is skipped when its condition is false, and gives an empty map then.',
+        f"Read it as {'.?'.join(use.path)}.orValue(…), or give this step the condition of {step.called}.",
+        related=(Related(step.when.key, f"{step.called} may be skipped by this condition"),),
     )
 
 
@@ -206,7 +206,7 @@ def _report_null(site: Site, use: Use, prefix: tuple[str, ...], step: Step | Non
     elif step is None:
         why = f'"{path}" may be null'
     elif isinstance(step.kind, Section):
-        why = f'the lease of "{step.id}" may not have been acquired, and "{path}" is null then'
+        why = f'the lease of {step.called} may not have been acquired, and "{path}" is null then'
         hint = f'Give this step the condition "{{{step.id}.acquired}}".'
     elif isinstance(step.kind, Branches) and prefix[3:4] == ("error",):
         why = f'the branch may have completed, and "{path}" is null then'
@@ -217,7 +217,7 @@ def _report_null(site: Site, use: Use, prefix: tuple[str, ...], step: Step | Non
     elif isinstance(step.kind, ForEach):
         why = f'there may be no item, and "{path}" is null then'
     if step is not None:
-        related = (Related(step.id_span, f'"{step.id}" is this step'),)
+        related = (Related(step.id_span, f"{step.called} is this step"),)
     what = ".".join(use.path)
     sink.add(
         "IL207",

@@ -12,7 +12,7 @@ from interlock.analyzer.graph.intervals import Bounds, Least, Part, Quantity, kn
 from interlock.analyzer.graph.loop_exits import LoopExits
 from interlock.analyzer.graph.program import Unit
 from interlock.analyzer.language.names import spell_duration
-from interlock.analyzer.model.nodes import ForEach, StartWorkflows, Step, walk
+from interlock.analyzer.model.nodes import NAMELESS, ForEach, StartWorkflows, Step, walk
 from interlock.analyzer.model.values import Setting, Value
 from interlock.analyzer.source.text import Span
 
@@ -35,7 +35,7 @@ def items_over_budget(unit: Unit, sink: Sink) -> None:
         sink.add(
             "IL604",
             items.span,
-            f'"{step.id}" has {length:,} items here, and "{field}" allows {limit.value:,}: the run would fail.',
+            f'{step.called} has {length:,} items here, and "{field}" allows {limit.value:,}: the run would fail.',
             f'Raise "{field}", or shorten the list.',
             related=(Related(limit.key, f'"{field}" is {limit.value:,}'),),
         )
@@ -91,7 +91,7 @@ def _plural(word: str, amount: int) -> str:
 
 def _path(path: tuple[Part, ...]) -> str:
     """The steps of a path with what each takes; the middle of a long one is left out."""
-    words = [f"{part.step.id or '?'} ({part.amount:g})" for part in path if part.amount]
+    words = [f"{part.step.name or NAMELESS} ({part.amount:g})" for part in path if part.amount]
     if len(words) > _SHOWN_STEPS:
         half = _SHOWN_STEPS // 2
         words = [*words[:half], f"… {len(words) - 2 * half} more …", *words[-half:]]
@@ -102,7 +102,7 @@ def _places(least: Least, quantity: Quantity, word: str) -> tuple[Related, ...]:
     parts = least.path if quantity == "state_bytes" else least.parts
     shown = [part for part in parts if part.amount][:_SHOWN_RELATED]
     return tuple(
-        Related(part.step.id_span, f'"{part.step.id}" takes {part.amount:g} {_plural(word, round(part.amount))}')
+        Related(part.step.id_span, f"{part.step.called} takes {part.amount:g} {_plural(word, round(part.amount))}")
         for part in shown
     )
 
@@ -121,7 +121,7 @@ def unbounded_fan_out(unit: Unit, sink: Sink) -> None:
             sink.add(
                 "IL605",
                 kind.key,
-                f'"{step.id}" starts one run for each item of a list that is known only at run time, '
+                f"{step.called} starts one run for each item of a list that is known only at run time, "
                 "and nothing limits how many.",
                 'Give the workflow a "budget" with "max_started_workflows".',
                 related=(Related(kind.items.span, "the items come from here"),),
@@ -137,7 +137,7 @@ def deadline_too_short(unit: Unit, sink: Sink) -> None:
     if least is None or least.amount <= workflow.deadline.value:
         return
     related = [
-        Related(part.step.kind.key, f'"{part.step.id}" waits for {spell_duration(part.amount)}')
+        Related(part.step.kind.key, f"{part.step.called} waits for {spell_duration(part.amount)}")
         for part in least.parts[:_SHOWN_RELATED]
     ]
     sink.add(
@@ -189,12 +189,12 @@ def _loop(unit: Unit, flow: ListFlow, loop: Loop, closing: int, bounded: bool, s
 
 
 def _way(members: list[Step]) -> str:
-    return " → ".join(f'"{step.id}"' for step in members[:_SHOWN_STEPS])
+    return " → ".join(f"{step.called}" for step in members[:_SHOWN_STEPS])
 
 
 def _members(members: list[Step], but: Step) -> tuple[Related, ...]:
     return tuple(
-        Related(step.id_span, f'"{step.id}" is in the loop') for step in members[:_SHOWN_RELATED] if step is not but
+        Related(step.id_span, f"{step.called} is in the loop") for step in members[:_SHOWN_RELATED] if step is not but
     )
 
 

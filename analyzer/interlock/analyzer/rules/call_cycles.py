@@ -71,7 +71,7 @@ def _story(calls: list[Call]) -> tuple[Related, ...]:
         assert call.child is not None
         does = "starts" if call.starts else "runs"
         told.setdefault(
-            call, Related(call.name.span, f'"{call.unit.name}" {does} "{call.child.name}" in "{call.step.id}"')
+            call, Related(call.name.span, f'"{call.unit.name}" {does} "{call.child.name}" in {call.step.called}')
         )
     return tuple(told.values())
 

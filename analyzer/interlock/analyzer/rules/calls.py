@@ -129,7 +129,7 @@ def _default_runs(unit: Unit, step: Step, kind: DependencyWait, sink: Sink) -> N
     sink.add(
         code,
         kind.key,
-        f'"{step.id}" waits for the runs of "{_AGENTS}", and no step gives that name on every path to here.',
+        f'{step.called} waits for the runs of "{_AGENTS}", and no step gives that name on every path to here.',
         "Wait after a start_agents of this list or of one around it, or say which runs with workflows.",
         related=(Related(written.id_span, f'"{_AGENTS}" is written by this step'),) if written is not None else (),
     )
@@ -151,11 +151,11 @@ def _group(unit: Unit, step: Step, kind: DependencyWait, groups: Groups, sink: S
         return []
     near = nearest(name, started)
     elsewhere = [starter for starter in groups.starters if _group_key(starter) == name]
-    message = f'No step that has settled before "{step.id}" starts a group called "{name}"'
+    message = f'No step that has settled before {step.called} starts a group called "{name}"'
     if near is not None:
         hint = f'Did you mean "{near}"?'
     elif elsewhere:
-        message += f': "{elsewhere[0].id}" starts it, but not before'
+        message += f": {elsewhere[0].called} starts it, but not before"
         hint = "Wait for it after the step that starts it."
     else:
         hint = f'Give a start_workflows before it "group_key: {name}".'
@@ -165,7 +165,7 @@ def _group(unit: Unit, step: Step, kind: DependencyWait, groups: Groups, sink: S
         message + ".",
         hint,
         related=tuple(
-            Related(starter.kind.key, f'"{starter.id}" starts "{_group_key(starter)}"')
+            Related(starter.kind.key, f'{starter.called} starts "{_group_key(starter)}"')
             for starter in (started[near] if near else elsewhere)
         ),
         fix=replace(kind.group.span, near) if near else None,

@@ -186,7 +186,7 @@ def start_inputs(unit: Unit, step: Step, kind: StartWorkflows, child: Unit | Non
                     sink.add(
                         "IL104",
                         kind.key,
-                        f'"{step.id}" starts a run for an item that is no map, so it needs a "payload_key": '
+                        f'{step.called} starts a run for an item that is no map, so it needs a "payload_key": '
                         "under which input the run gets it is not said.",
                         "Add payload_key with the name of that input.",
                         related=(Related(value.span, f"this is {describe(type)}"),) if value is not None else (),

@@ -82,9 +82,9 @@ def _turn(flow: ListFlow, number: int) -> tuple[Related, ...]:
     if step is None:
         return ()
     if step.next is not None:
-        return (Related(step.next.key, f'"{step.id}" goes elsewhere'),)
+        return (Related(step.next.key, f"{step.called} goes elsewhere"),)
     if never_completes(step):
-        return (Related(step.kind.key, f'"{step.id}" always fails'),)
+        return (Related(step.kind.key, f"{step.called} always fails"),)
     return ()
 
 

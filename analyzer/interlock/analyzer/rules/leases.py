@@ -84,10 +84,10 @@ def shared_leases(unit: Unit, sink: Sink) -> None:
                     sink.add(
                         "IL312",
                         one.resource_key,
-                        f'The items of "{step.id}" all take {shown(one.key)}: leases belong to the run, '
+                        f"The items of {step.called} all take {shown(one.key)}: leases belong to the run, "
                         "so they share one lease and do not exclude each other.",
                         'Use "limit: 1" on the for_each to do one item at a time, or put the item into the key.',
-                        related=(Related(kind.key, f'the items of "{step.id}" run beside each other'),),
+                        related=(Related(kind.key, f"the items of {step.called} run beside each other"),),
                     )
 
 
@@ -109,7 +109,7 @@ def _shared_by_branches(unit: Unit, step: Step, told: set[Acquisition], sink: Si
                 sink.add(
                     "IL312",
                     one.resource_key,
-                    f'Branches "{name}" and "{branch.name}" of "{step.id}" both take {shown(one.key)}: '
+                    f'Branches "{name}" and "{branch.name}" of {step.called} both take {shown(one.key)}: '
                     "leases belong to the run, so they share one lease and do not exclude each other.",
                     'Use "limit: 1" on the branches to run them one after another, or different keys.',
                     related=(Related(other.resource_key, f'branch "{name}" takes it here'),),
@@ -159,7 +159,7 @@ def unchecked_claims(unit: Unit, sink: Sink) -> None:
             sink.add(
                 "IL316",
                 one.policy_key,
-                f'Nothing later reads whether "{step.id}" was granted, so the run goes on without '
+                f"Nothing later reads whether {step.called} was granted, so the run goes on without "
                 f"{shown(one.key)} when another run holds it.",
                 f'Ask for it, as in when: "{{{step.id}.acquired}}", or use "on_busy: fail" or "wait".',
             )

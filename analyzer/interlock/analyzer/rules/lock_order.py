@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from interlock.analyzer.findings import Related, Sink
 from interlock.analyzer.graph.keys import Key
 from interlock.analyzer.graph.leases import Acquisition, Wait
-from interlock.analyzer.graph.locks import LockEdge
+from interlock.analyzer.graph.locks import LockEdge, is_gate
 from interlock.analyzer.graph.program import Program, Unit
 from interlock.analyzer.model.nodes import RunWorkflow
 from interlock.analyzer.rules.leases import shown
@@ -15,6 +15,10 @@ from interlock.analyzer.source.text import Span
 
 #: How many leases a message names before it says only how many more there are.
 _MOST = 20
+
+
+#: The end of a hint.  Behind such a gate IL407 remains, whose hint speaks of it.
+_GATE = "or take one key of limit 1 before them everywhere, and suppress the hold-and-wait that remains."
 
 
 def limit_conflicts(program: Program, sink: Sink) -> None:
@@ -51,7 +55,7 @@ def _limit(one: Acquisition) -> str:
 
 
 def _where(one: Acquisition) -> str:
-    return f'step "{one.step.id}" of "{one.unit.name}"'
+    return f'{one.step.called} of "{one.unit.name}"'
 
 
 def hold_and_wait(program: Program, sink: Sink) -> None:
@@ -62,13 +66,13 @@ def hold_and_wait(program: Program, sink: Sink) -> None:
         if found:
             _cycle(wait, found, sink)
         elif wait.bits:
-            _hold(wait, sink)
+            _hold(program, wait, sink)
 
 
 # -- IL407 ---------------------------------------------------------------------------------------
 
 
-def _hold(wait: Wait, sink: Sink) -> None:
+def _hold(program: Program, wait: Wait, sink: Sink) -> None:
     held = _by_key(wait.held)
     names = [shown(one.key) for one in held[:3]]
     listed = ", ".join(names) + (" and others" if len(held) > 3 else "")
@@ -79,16 +83,35 @@ def _hold(wait: Wait, sink: Sink) -> None:
         does = "waits for its child run"
     else:
         does = "waits for other runs"
-    hint = "Take all leases first, in one order everywhere"
-    if one is not None:
-        hint += ', or use "on_busy: skip" or "fail" here'
+    gate = _gate(program, wait, held)
+    if gate is not None:
+        hint = (
+            f"If all who take these keys take {shown(gate)} before them, its limit of 1 keeps them from a deadlock: "
+            'then say so in "# interlock: ignore[hold-and-wait] …". Else use "on_busy: skip" or "fail" here'
+        )
+    else:
+        hint = "Take all leases first, in one order everywhere"
+        if one is not None:
+            hint += ', or use "on_busy: skip" or "fail" here'
     sink.add(
         "IL407",
         wait.span,
-        f'"{wait.step.id}" {does} while this run may still hold {listed}, which others may need until it ends.',
+        f"{wait.step.called} {does} while this run may still hold {listed}, which others may need until it ends.",
         hint + ", or give the lease back earlier with a section.",
         related=_leases(held),
     )
+
+
+def _gate(program: Program, wait: Wait, held: list[Acquisition]) -> Key | None:
+    """The first key that the run surely holds, and holds alone, while it waits for another one."""
+    wanted = wait.acquisition.key if wait.acquisition is not None else None
+    if wanted is None:
+        return None
+    for one in held:
+        key = one.key
+        if key is not None and key != wanted and key in wait.sure and program.lock_order.excludes(key):
+            return key if is_gate(key, wanted) else None
+    return None
 
 
 def _by_key(held: Iterable[Acquisition]) -> list[Acquisition]:
@@ -103,7 +126,8 @@ def _by_key(held: Iterable[Acquisition]) -> list[Acquisition]:
 
 def _leases(held: list[Acquisition]) -> tuple[Related, ...]:
     told = [
-        Related(one.resource_key, f'"{one.step.id}" takes {shown(one.key)} until the run ends') for one in held[:_MOST]
+        Related(one.resource_key, f"{one.step.called} takes {shown(one.key)} until the run ends")
+        for one in held[:_MOST]
     ]
     if len(held) > _MOST:
         told.append(Related(held[_MOST].resource_key, "more leases are taken from here on"))
@@ -134,7 +158,7 @@ def _message(wait: Wait, cycle: tuple[LockEdge, ...]) -> str:
     held, wanted = shown(edge.held_key), shown(edge.wanted_key)
     may = any(one.held_key.template for one in cycle)
     can = "may deadlock (it depends on what the templates give)" if may else "can deadlock"
-    step = f'"{wait.step.id}"'
+    step = f"{wait.step.called}"
     if edge.calls:
         child = f'"{edge.wanted.unit.name}"'
         if len(cycle) == 1 and edge.held_key == edge.wanted_key:
@@ -158,8 +182,8 @@ def _hint(cycle: tuple[LockEdge, ...]) -> str:
     if len(cycle) == 1 and cycle[0].calls:
         return "Take the key in only one of the two workflows."
     if len(cycle) == 1:
-        return 'Take one such key in a run, use "on_busy: skip" or "fail", or take a gate of limit 1 first.'
-    return 'Take the keys in one order everywhere, use "on_busy: skip" or "fail", or take a gate of limit 1 first.'
+        return f'Take one such key in a run, use "on_busy: skip" or "fail", {_GATE}'
+    return f'Take the keys in one order everywhere, use "on_busy: skip" or "fail", {_GATE}'
 
 
 def _story(wait: Wait, cycle: tuple[LockEdge, ...], cycles: list[tuple[LockEdge, ...]]) -> list[Related]:
@@ -169,14 +193,15 @@ def _story(wait: Wait, cycle: tuple[LockEdge, ...], cycles: list[tuple[LockEdge,
         told.append(Related(edge.taken.resource_key, f"{_run(edge.taken.unit)} takes {shown(edge.held_key)} here"))
         if edge.calls:
             told.append(
-                Related(_span(edge.wait), f'{_run(edge.wait.unit)} then waits for its child in "{edge.wait.step.id}"')
+                Related(_span(edge.wait), f"{_run(edge.wait.unit)} then waits for its child in {edge.wait.step.called}")
             )
             told.append(
                 Related(edge.wanted.policy_key, f"{_run(edge.wanted.unit)} waits for {shown(edge.wanted_key)} here")
             )
         else:
             told.append(Related(edge.wait.span, f"{_run(edge.wait.unit)} then waits for {shown(edge.wanted_key)} here"))
-    others = [other for other in cycles if other is not cycle and other[0].taken is not cycle[0].taken]
+    by_taken = {other[0].taken: other for other in reversed(cycles) if other[0].taken is not cycle[0].taken}
+    others = list(reversed(by_taken.values()))
     told.extend(
         Related(
             other[0].taken.resource_key,

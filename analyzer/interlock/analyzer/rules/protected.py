@@ -59,7 +59,7 @@ def inside_sections(unit: Unit, sink: Sink) -> None:
             sink.add(
                 "IL405",
                 kind.key,
-                f'"{step.id}" waits for other runs inside "{around[0].id}", which holds {_key(around[0])} '
+                f"{step.called} waits for other runs inside {around[0].called}, which holds {_key(around[0])} "
                 "meanwhile: if one of them needs it, neither can go on.",
                 "Wait before the section or after it.",
                 related=_holding(around),
@@ -79,7 +79,7 @@ def _holding(around: list[Step]) -> tuple[Related, ...]:
     return tuple(
         Related(
             outer.kind.fields["resource"],
-            f'"{outer.id}" holds {_key(outer)} here' + (", protected" if outer.kind.protected else ""),
+            f"{outer.called} holds {_key(outer)} here" + (", protected" if outer.kind.protected else ""),
         )
         for outer in around
         if isinstance(outer.kind, Section)
@@ -88,7 +88,7 @@ def _holding(around: list[Step]) -> tuple[Related, ...]:
 
 def _writing(counts: Writes, step: Step) -> tuple[Related, ...]:
     return tuple(
-        Related(other.kind.key, f'"{other.id}" has outside effects') for other in counts.acting if other is not step
+        Related(other.kind.key, f"{other.called} has outside effects") for other in counts.acting if other is not step
     )
 
 
@@ -102,7 +102,7 @@ def _acquires(one: Acquisition, outer: Step, protected: list[Step], counts: Writ
         sink.add(
             "IL403",
             section.key,
-            f'"{step.id}" takes {shown(one.key)} inside the protected section "{protected[-1].id}" after its '
+            f"{step.called} takes {shown(one.key)} inside the protected section {protected[-1].called} after its "
             "write may have begun: from then on nothing may be acquired.",
             "Take it before the first block with outside effects, on every path.",
             related=(*_holding(protected[-1:]), *_writing(counts, step)),
@@ -111,7 +111,7 @@ def _acquires(one: Acquisition, outer: Step, protected: list[Step], counts: Writ
         sink.add(
             "IL402",
             section.key,
-            f'"{step.id}" is a section inside the section "{outer.id}": while {_key(outer)} is held, only an '
+            f"{step.called} is a section inside the section {outer.called}: while {_key(outer)} is held, only an "
             'empty claim with "lifetime: run" and "on_busy: skip" or "fail" may stand.',
             "Move it before or after the section.",
             related=related,
@@ -120,7 +120,7 @@ def _acquires(one: Acquisition, outer: Step, protected: list[Step], counts: Writ
         sink.add(
             "IL401",
             one.policy_key,
-            f'"{step.id}" waits for {shown(one.key)} while "{outer.id}" holds {_key(outer)}: two runs that take '
+            f"{step.called} waits for {shown(one.key)} while {outer.called} holds {_key(outer)}: two runs that take "
             "them in different orders would wait for each other.",
             'Take it before the section, or use "on_busy: skip" or "fail".',
             related=related,
@@ -143,7 +143,7 @@ def _in_protected(unit: Unit, step: Step, section: Step, counts: Writes, sink: S
             sink.add(
                 "IL404",
                 kind.key,
-                f'"{step.id}" {does} inside the protected section "{section.id}", which must be one short '
+                f"{step.called} {does} inside the protected section {section.called}, which must be one short "
                 "outside write and the storing of its result.",
                 "Move it before the section or after it.",
                 related=_holding([section]),
@@ -152,7 +152,7 @@ def _in_protected(unit: Unit, step: Step, section: Step, counts: Writes, sink: S
         sink.add(
             "IL406",
             step.retry.key,
-            f'"{step.id}" may not be retried inside the protected section "{section.id}": after a failure the '
+            f"{step.called} may not be retried inside the protected section {section.called}: after a failure the "
             "write may have happened, and a person has to look first.",
             'Remove "retry": a failure that did nothing fails the section, and any other opens a review.',
             related=_holding([section]),
@@ -161,8 +161,8 @@ def _in_protected(unit: Unit, step: Step, section: Step, counts: Writes, sink: S
         sink.add(
             "IL319",
             kind.key,
-            f'"{step.id}" may be the second block with outside effects in the protected section '
-            f'"{section.id}": when it fails, the first write stands, and a review has to settle both.',
+            f"{step.called} may be the second block with outside effects in the protected section "
+            f"{section.called}: when it fails, the first write stands, and a review has to settle both.",
             "Give each write a protected section of its own.",
             related=(*_holding([section]), *_writing(counts, step)),
         )

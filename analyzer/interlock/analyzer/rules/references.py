@@ -9,6 +9,7 @@ from interlock.analyzer.graph.program import Unit
 from interlock.analyzer.graph.scope import Hidden
 from interlock.analyzer.graph.sites import Site
 from interlock.analyzer.model.nodes import Branches, ForEach, Section, StartWorkflows, Step, walk
+from interlock.analyzer.model.values import MapValue, Setting, Template
 from interlock.analyzer.source.text import Span
 
 
@@ -75,7 +76,7 @@ def _reference(unit: Unit, site: Site, use: Use, sink: Sink) -> None:
     if hidden.why == "later":
         _later(unit, site, use, hidden, span, sink)
     elif hidden.why == "inside":
-        _inside(name, hidden, span, sink)
+        _inside(use, hidden, span, sink)
     elif hidden.why == "keyed":
         _keyed(name, hidden, span, sink)
     elif hidden.why == "handler":
@@ -86,7 +87,7 @@ def _reference(unit: Unit, site: Site, use: Use, sink: Sink) -> None:
     else:
         home = "a section under a lease" if name == "lease" else "a `for_each`"
         if hidden.owner is not None:
-            home = f'the items of "{hidden.owner.id}"'
+            home = f"the items of {hidden.owner.called}"
         sink.add("IL202", span, f'"{name}" stands only inside {home}, and this place is not.')
 
 
@@ -160,13 +161,13 @@ def _behind(unit: Unit, name: str, use: Use, hidden: Hidden, span: Span, sink: S
     )
 
 
-def _inside(name: str, hidden: Hidden, span: Span, sink: Sink) -> None:
-    owner = hidden.owner
+def _inside(use: Use, hidden: Hidden, span: Span, sink: Sink) -> None:
+    owner, name = hidden.owner, use.path[0]
     assert owner is not None
-    home, way = _export(owner, name, hidden.step)
+    home, way = _export(owner, use, hidden.step)
     related = []
     if hidden.step is not None:
-        related.append(Related(hidden.step.id_span, f'"{name}" stands here, inside "{owner.id}"'))
+        related.append(Related(hidden.step.id_span, f'"{name}" stands here, inside {owner.called}'))
     sink.add(
         "IL204",
         span,
@@ -176,26 +177,33 @@ def _inside(name: str, hidden: Hidden, span: Span, sink: Sink) -> None:
     )
 
 
-def _export(owner: Step, name: str, inner: Step | None) -> tuple[str, str]:
+def _export(owner: Step, use: Use, inner: Step | None) -> tuple[str, str]:
     """What contains a name, and how what it stands for is read from outside."""
     kind = owner.kind
     if isinstance(kind, Branches):
-        branch = next((b for b, steps in owner.inner() if any(step is inner for step in walk(steps))), "")
-        way = f"{owner.id}.branches.{branch or '…'}.output.{name}"
-        return (
-            f'the branch "{branch}" of "{owner.id}"' if branch else f'a branch of "{owner.id}"',
-            f"Give the branch an output that reads it, and read that: {{{way}}}.",
-        )
+        branch = next((one for one in kind.branches if one.steps and inner in tuple(walk(one.steps))), None)
+        if branch is None:
+            return f"a branch of {owner.called}", _through(None, "the branch", f"{owner.id}.branches.….output", use)
+        way = _through(branch.outputs, "the branch", f"{owner.id}.branches.{branch.name}.output", use)
+        return f'the branch "{branch.name}" of {owner.called}', way
     if isinstance(kind, Section):
-        return (
-            f'the section "{owner.id}"',
-            f"Give the section an output that reads it, and read that: {{{owner.id}.output.{name}}}.",
-        )
+        way = _through(kind.outputs, "the section", f"{owner.id}.output", use)
+        return f"the section {owner.called}", way
     assert isinstance(kind, ForEach)
-    return (
-        f'the items of "{owner.id}"',
-        f"Give the items an output that reads it, and read that: {{{owner.id}.results[0].{name}}}.",
-    )
+    return f"the items of {owner.called}", _through(kind.outputs, "the items", f"{owner.id}.results[0]", use)
+
+
+def _through(outputs: Setting[MapValue] | None, what: str, path: str, use: Use) -> str:
+    """How to read it by an output that there is already, else by one that is to be written."""
+    for member in outputs.value.members if outputs is not None else ():
+        value = member.value
+        if isinstance(value, Template) and value.whole and value.expressions[0].tree is not None:
+            text = value.expressions[0].source.strip()
+            for length in range(len(use.path), 0, -1):
+                if text == ".".join(use.path[:length]):
+                    rest = "".join(f".{name}" for name in use.path[length:])
+                    return f"Read the output that shows it: {{{path}.{member.name}{rest}}}."
+    return f"Give {what} an output that reads it, and read that: {{{path}.{use.path[0]}}}."
 
 
 def _keyed(name: str, hidden: Hidden, span: Span, sink: Sink) -> None:

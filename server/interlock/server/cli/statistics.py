@@ -83,9 +83,11 @@ def render_statistics(statistics: dict[str, Any]) -> str:
 
 
 def _shown(interval: Sequence[float | None]) -> str:
-    least, greatest, _ = interval
+    least, greatest, limit = interval
     if least is None:
         return "never"
+    if limit is not None and least > limit:
+        return f"at least {least} (limit {limit})"
     if least == greatest:
         return str(least)
     return f"{least}..{'∞' if greatest is None else greatest}"
