@@ -103,8 +103,12 @@ def services_of(registry: Registry, cipher: StoreCipher, synchronous: str = "FUL
 def _make_folder(path: str) -> None:
     folder = os.path.dirname(path)
     try:
-        if folder:
+        if folder and not os.path.isdir(folder):
             os.makedirs(folder, exist_ok=True)
+            if os.path.basename(folder) == ".interlock":
+                # What is in it belongs to this machine, the key most of all.
+                with open(os.path.join(folder, ".gitignore"), "w", encoding="utf-8") as file:
+                    file.write("*\n")
     except OSError as error:
         raise CallerError(
             "store-readonly", f'The folder "{folder}" cannot be made: {error.strerror or error}.'

@@ -310,8 +310,14 @@ class SqliteKernel(Views):
     ) -> SignalReceipt | CallerError:
         """The receipt, or a refusal that is logged."""
         cell = self._found(run)
-        if signal_id is not None and self.store.one("signal_known", run, signal_id) is not None:
-            return SignalReceipt(run, signal_id, True)
+        sent = self.rows.sent(run, signal_id) if signal_id is not None else None
+        if sent is not None:
+            if sent.name != name:
+                text = (
+                    f'The id "{sent.id}" is that of the signal "{sent.name}", which was sent before; take another id.'
+                )
+                raise CallerError("bad-payload", text)
+            return SignalReceipt(run, sent.id, True)
         chosen = signal_id if signal_id is not None else self.services.ids.token()
         if cell.run.status in TERMINAL:
             refusal = CallerError("run-ended", f'The run "{run}" is {cell.run.status}.')

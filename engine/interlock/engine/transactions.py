@@ -216,8 +216,9 @@ class Transaction:
         for new in out.new_runs:
             self.start(new)
         if out.ended:
+            why = _why(cell)
             for waiter, path, visit in self.store.all("dependents", run.id):
-                self.post(m.RunEnded(waiter, path, visit, run.id, run.status))
+                self.post(m.RunEnded(waiter, path, visit, run.id, run.status, why))
 
     # --- what a turn may look at ---
 
@@ -404,3 +405,11 @@ class Transaction:
             parent, path, visit = head.parent
             text = deadlock.sentence(parent, "The slot of the child", runs)
             self.post(m.Deadlocked(parent, path, visit, text))
+
+
+def _why(cell: Cell) -> str:
+    """Why a run has failed, for those who wait for it; its fault has been redacted."""
+    fault = cell.run.fault
+    if cell.run.status != "failed" or fault is None:
+        return ""
+    return f'"{cell.run.workflow}" failed with: {fault.message.rstrip(".")} ({fault.code}).'

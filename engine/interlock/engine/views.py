@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from interlock.analyzer.model.nodes import BlockCall
 from interlock.engine.cells.blocks import task_id
 from interlock.engine.cells.journal import MAX_JOURNAL
 from interlock.engine.cells.retrying import retryable
@@ -179,9 +180,10 @@ class Views:
         body = node.body
         if isinstance(body, Work):
             claimed = self.store.one("task_claimed", task_id(cell.run.id, path, node.visit))
-            waits_on = "a worker" if claimed is None else None
-            if body.ready_at > node.since:
-                wakes = body.ready_at
+            if claimed is None:
+                waits_on = self._worker_for(cell, frame, node, path)
+                if body.ready_at > self.services.clock.now():
+                    wakes = body.ready_at
         elif isinstance(body, Held):
             waits_on = f'the key "{body.key}"' if node.status == "key" else "a review"
         elif isinstance(body, Pause):
@@ -195,6 +197,15 @@ class Views:
         if waits_on is not None:
             waits_on = self.services.cipher.redact(waits_on, cell.known)
         return Position(path, node.visit, node.status, node.attempt, waits_on, wakes, tuple(names))
+
+    def _worker_for(self, cell: Cell, frame: Frame, node: Node, path: str) -> str:
+        """What a step that nobody works on waits for, with what the last worker lacked."""
+        kind = cell.plan.step(frame.prefix, node.step).kind
+        block = kind.block.value if isinstance(kind, BlockCall) and kind.block is not None else ""
+        waits_on = f'a worker that allows "{block}"' if block in ("shell", "python") else "a worker"
+        row = self.store.one("last_handed_back", cell.run.id, path, node.visit)
+        reason = _event_data(row[0]).get("reason") if row is not None and row[0] else None
+        return f"{waits_on} (the last one handed it back: {reason})" if reason else waits_on
 
     def _wait_detail(self, cell: Cell, frame: Frame, node: Node) -> Json:
         body = node.body

@@ -153,6 +153,25 @@ def test_what_outlasts_the_grace_time_is_left_as_unknown_and_goes_on_elsewhere(t
         work(main)
 
 
+def test_a_worker_that_is_hurried_waits_no_longer_for_what_runs(tmp_path: Path) -> None:
+    made = engine(tmp_path, ONE)
+
+    async def main() -> None:
+        worker = made.worker(grace=10_000)
+        made.dispatch("w")
+        working = asyncio.create_task(worker.run())
+        await until(lambda: DESK.running == 1)
+        worker.stop()
+        await asyncio.sleep(0.05)
+        assert not working.done()
+        worker.hurry()
+        await working
+        assert DESK.running == 0
+
+    with made:
+        work(main)
+
+
 def test_a_request_that_was_not_sent_is_handed_back_at_a_stop(tmp_path: Path) -> None:
     import socket
 

@@ -146,7 +146,12 @@ def test_prune_removes_what_ended_long_ago(inside: Any) -> None:
     assert inside("prune").out == "Removed 0 runs.\n"
     assert inside("prune", "--older-than", "0").out == "Removed 1 run.\n"
     assert inside("runs").out == "There are no such runs.\n"
-    assert inside("prune", "--older-than", "soon").code == 2
+    for wrong in ("soon", "7"):
+        done = inside("prune", "--older-than", wrong)
+        assert (done.code, done.err) == (
+            2,
+            f'interlock prune: --older-than: "{wrong}" is no duration; write 30d, 12h or 90m\n',
+        )
 
 
 REVIEW = """

@@ -165,6 +165,67 @@ def test_a_retry_that_has_failed_again_says_so(inside: Any) -> None:
     assert "goes on" not in done.out
 
 
+KEYED = """
+workflow: w
+inputs: {n: integer}
+idempotency_key: "k"
+steps: [{id: a, block: log, params: {message: "n is {inputs.n}"}}]
+outputs: {n: "{inputs.n}"}
+"""
+
+
+def test_a_key_that_was_used_before_shows_no_old_history_as_if_it_were_new(inside: Any) -> None:
+    file = inside.write("w.workflow.yaml", KEYED)
+    assert "n is 1" in inside("run", file, "--input", "n=1").out
+    run = inside.run_id()
+    again = inside("run", file, "--input", "n=2")
+    told = f"this idempotency key was used before, by run {run} of w: nothing new was started"
+    assert again.code == 0
+    assert f"{told}\n" in again.out
+    assert "a started" not in again.out
+    assert f"run {run} of w has completed; there is nothing left to do" in again.out
+    inside.write("w.workflow.yaml", KEYED.replace("n is", "m is"))
+    assert f"{told}, and the definition has changed since\n" in inside("run", file, "--input", "n=2").out
+    inside("prune", "--older-than", "0")
+    gone = inside("run", file, "--input", "n=2")
+    assert (gone.code, gone.out) == (2, "")
+    assert "ended and was pruned; nothing was run" in gone.err
+
+
+def test_a_run_that_fails_says_so_to_those_who_wait_for_it(inside: Any) -> None:
+    text = """
+workflow: parent
+steps: [{id: c, run_workflow: {workflow: child, result_key: r}}]
+---
+workflow: child
+steps: [{id: f, block: fail, params: {message: no such tenant, code: no-tenant}}]
+"""
+    done = inside("run", inside.write("w.workflow.yaml", text))
+    assert done.code == 1
+    assert '" is failed. "child" failed with: no such tenant (no-tenant).' in done.out
+
+
+def test_a_cancellation_has_a_reason_and_an_id_belongs_to_one_signal(inside: Any) -> None:
+    run = dispatch(inside, "workflow: w\nsteps: [{id: d, wait_for_decision: {}}, {id: e, wait_for_signal: {name: go}}]\n")
+    assert inside("approve", run, "--id", "d1").code == 0
+    rejected = inside("reject", run, "--id", "d1")
+    assert rejected.code == 2
+    assert 'The id "d1" is that of the signal "approved", which was sent before; take another id.' in rejected.err
+    assert inside("approve", run, "--id", "d1").out == "This answer had been given before; nothing happened.\n"
+    inside("cancel", run, "--reason", "wrong branch")
+    asked = next(
+        each
+        for each in map(json.loads, inside("events", run, "--json").out.splitlines())
+        if each["kind"] == "run.stop_requested"
+    )
+    assert asked["data"] == {"kind": "cancel", "reason": "wrong branch"}
+
+
+def test_the_folder_of_the_store_is_kept_out_of_git(inside: Any) -> None:
+    dispatch(inside, "workflow: w\nsteps: [{id: d, wait_for_decision: {}}]\n")
+    assert (inside.folder / ".interlock" / ".gitignore").read_text() == "*\n"
+
+
 def test_a_completed_run_that_is_resumed_says_that_it_has_completed(inside: Any) -> None:
     inside("run", inside.write("w.workflow.yaml", "workflow: w\nsteps: [{id: a, block: set}]\n"))
     run = inside.run_id()

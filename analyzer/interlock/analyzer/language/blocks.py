@@ -164,7 +164,7 @@ _BUILT_IN = (
     ),
     BlockSpec(
         name="log",
-        doc="Writes a line to the run's log.",
+        doc="Writes a line to the log of the worker that does the step; it is no event of the run.",
         params=_object(
             required=("message",),
             message=_field("What to write; any value, written as text."),

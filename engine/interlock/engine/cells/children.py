@@ -79,6 +79,8 @@ def child_ended(turn: Turn, message: RunEnded) -> None:
         steps.quiet(turn, frame)
     else:
         text = f'The child run "{message.on}" is {message.status}.'
+        if message.why:
+            text += f" {message.why}"
         steps.fail(turn, frame, step, node.visit, Fault("child-failed", text))
 
 

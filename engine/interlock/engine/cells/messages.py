@@ -143,6 +143,8 @@ class RunEnded(msgspec.Struct, frozen=True, tag="ended"):
     visit: int
     on: str
     status: str
+    why: str = ""
+    """Of a run that failed: its workflow, message and code, as words for a person."""
 
 
 class Deadlocked(msgspec.Struct, frozen=True, tag="deadlocked"):

@@ -32,7 +32,7 @@ def stop_asked(turn: Turn, message: StopAsked) -> None:
         run.stop = Stop(message.kind, turn.now, message.by)
         data: dict[str, Json] = {"kind": message.kind}
         if message.by:
-            data["by"] = message.by
+            data["reason" if message.kind == "cancel" else "by"] = message.by
             if message.kind == "supersede":
                 run.superseded_by = message.by
         turn.note("run.stop_requested", None, None, data)

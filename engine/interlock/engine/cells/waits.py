@@ -237,6 +237,7 @@ def _judge(
     node: Node,
     body: Runs,
     failed: tuple[str, str] | None,
+    why: str = "",
     opened: bool = False,
 ) -> None:
     """Complete, fail, or go on waiting (section 8, ``mode``)."""
@@ -249,6 +250,8 @@ def _judge(
         return
     stopping.drop_wait(turn, frame)
     if verdict:
+        if why:
+            verdict += f" {why}"
         turn.note("wait.failed", path, node.visit, {"message": verdict})
         steps.fail(turn, frame, step, node.visit, Fault("dependency-failed", verdict))
         return
@@ -305,7 +308,7 @@ def run_ended(turn: Turn, message: RunEnded) -> None:
         body.done.append(message.on)
     else:
         failed = (message.on, message.status)
-    _judge(turn, frame, turn.step(frame, node.step), node, body, failed)
+    _judge(turn, frame, turn.step(frame, node.step), node, body, failed, message.why)
 
 
 steps.KINDS[SignalWait] = begin_signal

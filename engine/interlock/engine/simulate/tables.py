@@ -216,7 +216,7 @@ class Statements:
         return [(sealed, body) for _, (_, consumed, sealed, body) in rows if not consumed]
 
     def signal_known(self, run: str, id: str) -> list[Row]:
-        return [(1,)] if any(row[0] == id for row in self.t.of("signals", run).values()) else []
+        return [(row[2], row[3]) for row in self.t.of("signals", run).values() if row[0] == id]
 
     def add_signal(self, run: str, seq: int, id: str, sealed: int, body: bytes) -> None:
         self.t.put(self.t.of("signals", run), seq, (id, 0, sealed, body))
@@ -241,6 +241,11 @@ class Statements:
     def events_of_run(self, run: str, after: int, limit: int) -> list[Row]:
         events = self.t.plain["events"]
         return [events[seq] for seq in self.t.of("run_events", run) if seq > after][:limit]
+
+    def last_handed_back(self, run: str, path: str, visit: int) -> list[Row]:
+        wanted = ("task.handed_back", path, visit)
+        found = [row for row in self.events_of_run(run, 0, 2**62) if row[3:6] == wanted]
+        return [(found[-1][6],)] if found else []
 
     def core(self, version: str) -> list[Row]:
         return _maybe(self.t.plain["cores"].get(version))

@@ -90,6 +90,11 @@ class Rows:
         cell.signals = [_signal(self.unpack(s, body)) for s, body in store.all("open_signals", run)]
         return cell
 
+    def sent(self, run: str, id: str) -> Signal | None:
+        """The signal of a run that was sent with this id."""
+        row = self.store.one("signal_known", run, id)
+        return _signal(self.unpack(*row)) if row is not None else None
+
     def add_run(self, new: NewRun, known: tuple[str, ...], secret: bool) -> None:
         """A new run's rows: its head, inputs, definition and idempotency key."""
         run, store, definition = new.run, self.store, new.definition

@@ -103,6 +103,11 @@ class Worker:
         self._stopping = True
         self._wake.set()
 
+    def hurry(self) -> None:
+        """Ask a worker that ends to wait no longer for what runs."""
+        self.grace = 0.0
+        self.stop()
+
     def wake(self) -> None:
         """Look for work now, instead of at the next look."""
         self._wake.set()
@@ -163,8 +168,12 @@ class Worker:
         pause = self.poll
         if due is not None:
             pause = min(pause, max(0.0, due - self._now()))
+        await self._pause(pause)
+
+    async def _pause(self, seconds: float) -> None:
+        """Wait for an end of a block, for a wake-up, or so long."""
         waker = asyncio.ensure_future(self._wake.wait())
-        await asyncio.wait([waker, *self._attempts], timeout=pause, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait([waker, *self._attempts], timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
         waker.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await waker
@@ -276,9 +285,10 @@ class Worker:
                 await asyncio.gather(task, return_exceptions=True)
                 del self._attempts[task]
                 await self._hand_back(attempt.task, "the worker stops", 0.0)
-        until = time.monotonic() + self.grace
-        while self._attempts and (left := until - time.monotonic()) > 0:
-            await asyncio.wait(self._attempts, timeout=min(left, BEAT_SECONDS), return_when=asyncio.FIRST_COMPLETED)
+        began = time.monotonic()
+        while self._attempts and (left := began + self.grace - time.monotonic()) > 0:
+            self._wake.clear()
+            await self._pause(min(left, BEAT_SECONDS))
             if settlements := self._finished(ending=True):
                 batch = await self._ask(self.kernel.settle_many, settlements, None)
                 self._count(settlements, [item.accepted for item in batch.settled])

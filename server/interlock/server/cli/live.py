@@ -43,7 +43,7 @@ class _Data(dict[str, str]):
 
 _WORDS = {
     "run.dispatched": "run {run} of {workflow}",
-    "run.deduplicated": "this key was used before: run {run} goes on",
+    "run.deduplicated": "this key was used again: nothing new was started",
     "run.stop_requested": "asked to stop",
     "run.retried": "retried",
     "run.completed": "completed",

@@ -19,7 +19,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 @common.speaking
 def run(options: common.Options) -> int:
     seconds = 0.0 if options.older_than in ("0", "0s") else duration(options.older_than)
-    if seconds is None:
+    if seconds is None or (seconds and options.older_than.isdecimal()):
+        # A number alone would be seconds, and who means days would lose nearly all runs.
         raise UsageError(f'--older-than: "{options.older_than}" is no duration; write 30d, 12h or 90m')
     with common.engine_of(options) as engine:
         removed = engine.prune(seconds)

@@ -17,6 +17,8 @@ import msgspec
 
 from interlock.engine.client import TERMINAL, Engine, RunResult
 from interlock.engine.errors import CallerError
+from interlock.engine.ports import Definition
+from interlock.engine.shown import RunStatus
 from interlock.engine.worker import LogLine, Worker
 from interlock.server.cli import definitions
 from interlock.server.cli import engine_commands as common
@@ -55,11 +57,16 @@ def run(options: common.Options) -> int:
         definitions.check_secrets(definition, secrets, others=options.others)
         inputs = definitions.inputs_of(options, definition.workflow)
     with common.engine_of(options, make=options.resume is None, registry=registry, secrets=secrets) as engine:
+        before = ""
         if options.resume is not None:
             name = _resumable(engine, options.resume, secrets, options.others)
         else:
-            name = engine.dispatch(definition, inputs, idempotency_key=options.idempotency_key).run
-        session = _Session(engine, name, options, variables)
+            done = engine.dispatch(definition, inputs, idempotency_key=options.idempotency_key)
+            name = done.run
+            if not done.created:
+                engine.still_there(done)
+                before = _used_before(engine.status(name), definition)
+        session = _Session(engine, name, options, variables, before)
         return asyncio.run(session.drive())
 
 
@@ -78,10 +85,22 @@ def _resumable(engine: Engine, name: str, secrets: dict[str, str], others: bool)
     return name
 
 
+def _used_before(status: RunStatus, definition: Definition) -> str:
+    """What to tell a person whose idempotency key stands for a run that is there already."""
+    told = f"this idempotency key was used before, by run {status.run} of {status.workflow}: nothing new was started"
+    if status.workflow != definition.name:
+        return f"{told}, and that is another workflow"
+    if status.closure_hash != definition.closure_hash:
+        return f"{told}, and the definition has changed since"
+    return told
+
+
 class _Session:
     """One run, the worker that does it, and the person who looks on."""
 
-    def __init__(self, engine: Engine, name: str, options: common.Options, variables: frozenset[str]) -> None:
+    def __init__(
+        self, engine: Engine, name: str, options: common.Options, variables: frozenset[str], before: str
+    ) -> None:
         self.engine = engine
         self.name = name
         self.options = options
@@ -93,7 +112,9 @@ class _Session:
         self.interrupted = 0
         self._seen = 0
         self._over = False
-        if options.resume is not None:
+        if before:
+            self._say(self.view.note, before)
+        if options.resume is not None or before:
             self._skip_history()
 
     def _skip_history(self) -> None:
@@ -104,6 +125,9 @@ class _Session:
             done += sum(event.kind == "step.completed" for event in found)
         status = self.engine.status(self.name)
         self._over = status.status in TERMINAL
+        if self._over and status.status != "completed":
+            self._say(self.view.note, f"run {self.name} of {status.workflow} has ended: it is {status.status}")
+            return
         if status.status == "completed":
             self._say(
                 self.view.note, f"run {self.name} of {status.workflow} has completed; there is nothing left to do"
@@ -183,9 +207,9 @@ class _Session:
         self.interrupted += 1
         if self.interrupted == 1 and self.worker.running:
             self._say(self.view.note, "Stopping: waits for what is in flight; once more leaves it.")
+            self.worker.stop()
         else:
-            self.worker.grace = 0.0
-        self.worker.stop()
+            self.worker.hurry()
 
     def _end(self, result: RunResult) -> int:
         if result.status not in TERMINAL:

@@ -50,8 +50,15 @@ async def _work(engine: Engine, options: common.Options, variables: frozenset[st
     )
     loop = asyncio.get_running_loop()
 
+    stops = 0
+
     def stop() -> None:
-        worker.stop()
+        nonlocal stops
+        stops += 1
+        if stops == 1:
+            worker.stop()
+        else:
+            worker.hurry()  # who asks twice does not want to wait
         # A signal must stop the worker also where nobody reads its lines any more.
         with suppress(OSError):
             report.say("stopping", running=worker.running)

@@ -63,7 +63,7 @@ DELETE FROM comps WHERE run = ? AND seq = ?;
 -- name: open_signals
 SELECT sealed, body FROM signals WHERE run = ? AND consumed = 0 ORDER BY seq;
 -- name: signal_known
-SELECT 1 FROM signals WHERE run = ? AND id = ?;
+SELECT sealed, body FROM signals WHERE run = ? AND id = ?;
 -- name: add_signal
 INSERT INTO signals (run, seq, id, consumed, sealed, body) VALUES (?, ?, ?, 0, ?, ?);
 -- name: consume_signal

@@ -9,6 +9,8 @@ DELETE FROM tasks WHERE id = ?;
 SELECT worker, claim, run, path, visit, kind FROM tasks WHERE id = ?;
 -- name: task_claimed
 SELECT 1 FROM tasks WHERE id = ? AND worker IS NOT NULL;
+-- name: last_handed_back
+SELECT data FROM events WHERE run = ? AND path = ? AND visit = ? AND kind = 'task.handed_back' ORDER BY seq DESC LIMIT 1;
 -- name: ready_tasks
 SELECT t.id, t.run, t.path, t.visit, t.kind, t.block, t.sealed, t.body, r.account, r.workflow, r.known, r.deadline
 FROM tasks t JOIN runs r ON r.id = t.run
