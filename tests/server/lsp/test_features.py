@@ -585,3 +585,22 @@ def test_a_rule_is_explained(shared: Client) -> None:
     assert "## Bad" in page["markdown"]
     with pytest.raises(Failure, match="No rule is called"):
         shared.request("workspace/executeCommand", {"command": "interlock.explain", "arguments": ["nonsense"]})
+
+
+@pytest.mark.parametrize(
+    ("tail", "label", "filtered", "wanted"),
+    [
+        ("   ", "id", " id", "  - id: "),
+        ("    params: {message: {in", "inputs", "{inputs", '    params: {message: "{inputs$0}"'),
+    ],
+)
+def test_an_item_that_replaces_more_than_the_word_is_found_by_all_of_it(
+    shared: Client, tail: str, label: str, filtered: str, wanted: str
+) -> None:
+    head = "workflow: a\ninputs: {orders: string}\nsteps:\n  - id: b\n    block: log\n"
+    opened = Opened(shared, head + tail)
+    at = {"line": 5, "character": len(tail)}
+    params = {"textDocument": {"uri": opened.uri}, "position": at}
+    [item] = [one for one in shared.request("textDocument/completion", params)["items"] if one["label"] == label]
+    assert item["filterText"] == filtered
+    assert opened.edited([item["textEdit"]]) == head + wanted

@@ -21,11 +21,12 @@ from interlock.analyzer.query.expression import expression_at, steps_at
 from interlock.analyzer.query.hover import input_text, step_text, workflow_text
 from interlock.analyzer.query.items import Item
 from interlock.analyzer.query.mend import MARK
-from interlock.analyzer.query.place import Level, Row, keys_of, rows_for, text_of
+from interlock.analyzer.query.place import Level, Row, keys_of, members_of, rows_for, text_of
 from interlock.analyzer.rules.catalog import RULES, can_suppress
 from interlock.analyzer.syntax.nodes import Mapping
 
 _WORD = re.compile(r"[A-Za-z0-9_.\-]*")
+_PLAIN = re.compile(r"[^\"\\\n$]*")
 _NAME = re.compile(r"[A-Za-z0-9_]*")
 _IGNORE = re.compile(r"#[ \t]*interlock:[ \t]*ignore[ \t]*\[([^\]\n]*)\Z")
 _DURATIONS = ("10s", "30s", "1m", "5m", "15m", "1h", "12h", "1d")
@@ -46,15 +47,46 @@ def complete(file: FileModel, program: Program, unit: Unit | None, offset: int) 
     if (found := _IGNORE.search(line)) is not None:
         return _rules(text, offset, found[1])
     for draft in drafts(file, program, unit, offset):
-        if draft.unit is not None:
+        if draft.unit is not None and not _has_keys(draft):
             within = expression_at(draft.unit, draft.offset, draft.source)
             if within is not None:
                 start, end = _around(text, offset, _NAME)
-                return Completions(tuple(complete_expression(within, draft.unit)), start, end)
+                items = tuple(complete_expression(within, draft.unit))
+                return _in_quotes(draft, text, Completions(items, start, end))
         items = tuple(_structure(draft, program, _is_followed(text, offset)))
         start, end = _around(text, offset, _WORD)
-        return Completions(items, start, end)
+        if draft.dash:
+            items = tuple(map(_with_dash, items))
+        return Completions(items, start if draft.start is None else draft.start, end)
     return Completions((), offset, offset)
+
+
+def _has_keys(draft: Draft) -> bool:
+    """Whether what looks like a template without quotes is a mapping that was begun, of keys that are known."""
+    leaf = draft.place.leaf
+    return isinstance(leaf.node, Mapping) and leaf.schema is not None and bool(members_of(leaf.schema))
+
+
+def _in_quotes(draft: Draft, text: str, found: Completions) -> Completions:
+    """Names for an expression; a template of one word that has no quotes yet gets them with it (section 3)."""
+    if not isinstance(draft.place.leaf.node, Mapping):
+        return found
+    start = text.rfind("{", 0, found.start)
+    closed = re.compile(r"[ \t]*\}").match(text, found.end)
+    before = text[start + 1 : found.start]
+    if start < 0 or not _PLAIN.fullmatch(before):
+        return msgspec.structs.replace(found, items=())
+    items = []
+    for item in found.items:
+        insert = item.insert or item.label
+        insert = insert if "$0" in insert else f"{insert}$0"
+        items.append(msgspec.structs.replace(item, insert=f'"{{{before}{insert}}}"', snippet=True))
+    return Completions(tuple(items), start, closed.end() if closed else found.end)
+
+
+def _with_dash(item: Item) -> Item:
+    insert = (item.insert or item.label).replace("\n", "\n  ")
+    return msgspec.structs.replace(item, insert=f"- {insert}")
 
 
 def _around(text: str, offset: int, pattern: re.Pattern[str]) -> tuple[int, int]:
@@ -113,10 +145,9 @@ def _keys(draft: Draft, program: Program, level: Level, followed: bool) -> Itera
                 yield _field(row, followed)
         return
     if level.schema is not None:
-        properties = level.schema.get("properties", {})
         required = level.schema.get("required", ())
-        for name, schema in properties.items():
-            if name in taken or not isinstance(schema, dict):
+        for name, schema in members_of(level.schema).items():
+            if name in taken:
                 continue
             doc = words.schema_text(name, schema, name in required)
             rank = 0 if name in required else 2

@@ -25,6 +25,9 @@ from interlock.analyzer.query.hover import ROOT_DOCS, input_text, step_text
 from interlock.analyzer.query.items import Item
 from interlock.analyzer.query.mend import MARK
 
+#: Where secrets may stand (IL508).
+_SECRETS = frozenset({"params", "compensate"})
+
 
 def complete_expression(within: Within, unit: Unit) -> Iterator[Item]:
     """What may stand where the mark is."""
@@ -46,7 +49,7 @@ def complete_expression(within: Within, unit: Unit) -> Iterator[Item]:
 def _names(within: Within, scope: LocalScope) -> Iterator[Item]:
     seen: set[str] = set()
     for name in scope.names():
-        if name in seen or MARK in name:
+        if name in seen or MARK in name or (name == "secrets" and within.site.place not in _SECRETS):
             continue
         seen.add(name)
         kind = scope.resolve(name)

@@ -26,24 +26,34 @@ _HEAD = "steps:\n"
 class Draft(msgspec.Struct, frozen=True, eq=False):
     """The finished piece.  ``offset`` is that of the mark in ``source``; ``place`` what stands there.
 
-    ``unit`` is the whole workflow with this piece in it; None where there is none to be had.
+    ``start`` is where in the file what is written has to begin, if not at the word, and with ``dash`` it has to
+    begin with one.  ``unit`` is the whole workflow with this piece in it; None where there is none to be had.
     """
 
     source: SourceText
     offset: int
     word: str
     dash: bool
+    start: int | None
     place: Place
     unit: Unit | None
+    sound: bool
 
 
 def drafts(file: FileModel, program: Program, unit: Unit | None, offset: int) -> Iterator[Draft]:
-    """The ways to finish the text at an offset that can be read, the likeliest first."""
+    """The ways to finish the text at an offset that can be read, the likeliest first; sound YAML before other."""
+    broken: list[Draft] = []
     for head, text, at, chunk in _pieces(file, offset):
         for one in mended(text, at):
             draft = _read(file, program, unit, head, one, chunk)
             if draft is not None:
-                yield draft
+                start = None if one.start is None else one.start + offset - at
+                draft = msgspec.structs.replace(draft, start=start)
+                if draft.sound:
+                    yield draft
+                else:
+                    broken.append(draft)
+    yield from broken
 
 
 def _pieces(file: FileModel, offset: int) -> Iterator[tuple[str, str, int, Chunk | None]]:
@@ -90,7 +100,7 @@ def _read(
         whole = None
     else:
         whole = unit.aside(workflow) if unit is not None else Unit(workflow, program)
-    return Draft(source, at, one.word, one.dash, place, whole)
+    return Draft(source, at, one.word, one.dash, None, place, whole, all(one.code != "IL101" for one in tree.problems))
 
 
 def _holds_mark(document: Document, offset: int) -> bool:

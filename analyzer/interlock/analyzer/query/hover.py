@@ -16,7 +16,7 @@ from interlock.analyzer.model.nodes import Section, Step
 from interlock.analyzer.model.values import plain
 from interlock.analyzer.query import words
 from interlock.analyzer.query.expression import Within, expression_at, path_to, scope_at, steps_at, type_of
-from interlock.analyzer.query.place import Place, document_at, end_of, place_at, start_of
+from interlock.analyzer.query.place import Place, document_at, end_of, members_of, place_at, start_of
 from interlock.analyzer.rules.catalog import can_suppress, find_rule
 from interlock.analyzer.source.suppressions import Suppression
 from interlock.analyzer.syntax.nodes import Document, Scalar
@@ -157,10 +157,10 @@ def _key(program: Program, unit: Unit | None, place: Place) -> Hover | None:
         more = _more_on_key(unit, place, name)
         return Hover(text if more is None else f"{text}\n\n{more}", start, end)
     if level.schema is not None:
-        properties = level.schema.get("properties")
-        if isinstance(properties, dict) and isinstance(properties.get(name), dict):
+        found = members_of(level.schema).get(name)
+        if found is not None:
             required = name in level.schema.get("required", ())
-            return Hover(words.schema_text(name, properties[name], required), start, end)
+            return Hover(words.schema_text(name, found, required), start, end)
     if level.name == "inputs" and unit is not None and len(place.levels) == 2:
         return _declared_input(unit, name, start, end)
     if level.name == "inputs" and len(place.levels) > 2:

@@ -15,12 +15,17 @@ MARK = "zqMARKqz"
 
 
 class Mended(msgspec.Struct, frozen=True):
-    """A text with the mark in it.  ``word`` is what stands before the cursor of the word being typed."""
+    """A text with the mark in it.  ``word`` is what stands before the cursor of the word being typed.
+
+    With ``dash`` the mark is the item of a list, whose dash has still to be written.  ``start`` is where in the
+    text that was given what is written has to begin, where that is not at the word.
+    """
 
     text: str
     offset: int
     word: str
     dash: bool = False
+    start: int | None = None
 
 
 class Line(msgspec.Struct, frozen=True):
@@ -130,8 +135,9 @@ def _other_columns(text: str, start: int, rest: str, prefix: str) -> Iterator[Me
     columns = sorted({column for column in _columns_above(before) if column < len(prefix)}, reverse=True)
     for column in columns[:6]:
         pad = " " * column
-        yield Mended(before + pad + MARK + ":" + rest, start + column, "")
-        yield Mended(before + pad + "- " + MARK + ":" + rest, start + column + 2, "", True)
+        at = start + column
+        yield Mended(before + pad + MARK + ":" + rest, at, "", False, at)
+        yield Mended(before + pad + "- " + MARK + ":" + rest, at + 2, "", True, at)
 
 
 def _columns_above(before: str) -> Iterator[int]:

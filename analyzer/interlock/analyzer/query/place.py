@@ -160,7 +160,7 @@ def item_level(level: Level, number: int) -> Level:
     node = level.node
     assert isinstance(node, Sequence)
     item = node.items[number]
-    schema = level.schema.get("items") if level.schema is not None else None
+    schema = item_schema(level.schema) if level.schema is not None else None
     if isinstance(level.type, f.Steps):
         return Level(item, None, STEP, number)
     kind: f.FieldType | None = None
@@ -168,7 +168,7 @@ def item_level(level: Level, number: int) -> Level:
         kind = level.type.of
     elif isinstance(level.type, f.Any):
         kind = level.type
-    return _level(item, kind, number, None, None, schema if isinstance(schema, dict) else None, None)
+    return _level(item, kind, number, None, None, schema, None)
 
 
 def _level(
@@ -188,11 +188,37 @@ def _level(
     return Level(node, kind, shape, name, key, row, schema, block)
 
 
+def members_of(schema: JsonSchema) -> dict[str, JsonSchema]:
+    """What a schema says of the members that it names, those of its alternatives and parts included."""
+    found: dict[str, JsonSchema] = {}
+    for word in ("anyOf", "oneOf", "allOf"):
+        parts = schema.get(word)
+        for part in parts if isinstance(parts, list) else ():
+            if isinstance(part, dict):
+                found.update(members_of(part))
+    properties = schema.get("properties")
+    if isinstance(properties, dict):
+        found.update({str(name): one for name, one in properties.items() if isinstance(one, dict)})
+    return found
+
+
+def item_schema(schema: JsonSchema) -> JsonSchema | None:
+    """What a schema says of the items of a list."""
+    items = schema.get("items")
+    if isinstance(items, dict):
+        return items
+    for word in ("anyOf", "oneOf", "allOf"):
+        parts = schema.get(word)
+        for part in parts if isinstance(parts, list) else ():
+            if isinstance(part, dict) and (found := item_schema(part)) is not None:
+                return found
+    return None
+
+
 def member_schema(schema: JsonSchema, name: str) -> JsonSchema | None:
     """What a schema of an object says of one of its members."""
-    properties = schema.get("properties")
-    if isinstance(properties, dict) and isinstance(properties.get(name), dict):
-        found: JsonSchema = properties[name]
+    found = members_of(schema).get(name)
+    if found is not None:
         return found
     extra = schema.get("additionalProperties")
     return extra if isinstance(extra, dict) else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from lsprotocol import types as lsp
@@ -55,9 +56,12 @@ def answer(server: Server, params: lsp.CompletionParams) -> lsp.CompletionList |
     found = complete(view.file, view.program, view.unit_at(offset), offset)
     server.offered = found.items
     place = range_of(view.lines, found.start, found.end)
+    before = view.text[found.start : offset]
+    # What is before the word and is replaced with it (blanks, a brace): clients look for it in the text of an item.
+    typed = re.sub(r"\w*\Z", "", before) if before.startswith((" ", "\t", "{")) else ""
     snippets = server.can("text_document.completion.completion_item.snippet_support")
     order = sorted(range(len(found.items)), key=lambda n: _order(found.items[n]))
-    items = [_item(found.items[number], number, rank, place, snippets) for rank, number in enumerate(order)]
+    items = [_item(found.items[number], number, rank, place, typed, snippets) for rank, number in enumerate(order)]
     return lsp.CompletionList(is_incomplete=False, items=items)
 
 
@@ -78,7 +82,7 @@ def _order(item: Item) -> tuple[int, int, str]:
     return (item.rank, item.order, item.label)
 
 
-def _item(item: Item, number: int, rank: int, place: lsp.Range, snippets: bool) -> lsp.CompletionItem:
+def _item(item: Item, number: int, rank: int, place: lsp.Range, typed: str, snippets: bool) -> lsp.CompletionItem:
     insert = item.insert or item.label
     form = None
     if item.snippet and snippets:
@@ -90,7 +94,7 @@ def _item(item: Item, number: int, rank: int, place: lsp.Range, snippets: bool) 
         kind=_KINDS[item.kind],
         detail=item.detail or None,
         sort_text=f"{rank:05d}",
-        filter_text=item.label,
+        filter_text=typed + item.label,
         insert_text_format=form,
         insert_text_mode=lsp.InsertTextMode.AdjustIndentation if "\n" in insert else None,
         text_edit=lsp.TextEdit(place, insert),
@@ -100,8 +104,6 @@ def _item(item: Item, number: int, rank: int, place: lsp.Range, snippets: bool) 
 
 def _plain(snippet: str) -> str:
     """A snippet for a client that has none: its tab stops give way to what they suggest."""
-    import re
-
     return re.sub(r"\$\{\d+:([^}]*)\}|\$\d+", lambda found: found[1] or "", snippet)
 
 
