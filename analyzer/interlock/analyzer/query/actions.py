@@ -19,6 +19,7 @@ from interlock.analyzer.language.blocks import BlockSpec
 from interlock.analyzer.model.values import Template
 from interlock.analyzer.query.expression import expression_at, steps_at
 from interlock.analyzer.query.place import Level, document_at, end_of, keys_of, place_at, start_of
+from interlock.analyzer.query.rewrite import removal, written
 from interlock.analyzer.rules.catalog import RULES, can_suppress
 from interlock.analyzer.source.suppressions import Suppression
 from interlock.analyzer.syntax.nodes import Document, Mapping, Scalar, Tree
@@ -251,6 +252,10 @@ def guard(unit: Unit, offset: int) -> Change | None:
     return None
 
 
+#: Rules that say that a value is not one that its field takes.
+_MISWRITTEN = frozenset({"IL105", "IL111", "IL112", "IL209", "IL303", "IL601", "IL606"})
+
+
 def changes_at(
     unit: Unit | None, document: Document | None, blocks: dict[str, BlockSpec], offset: int, codes: set[str]
 ) -> Iterator[Change]:
@@ -262,6 +267,12 @@ def changes_at(
         change = add_missing(document, blocks, offset, text)
         if change is not None:
             yield change
+    place = place_at(document, offset, blocks)
+    if place is not None and not codes.isdisjoint(_MISWRITTEN) and (new := written(place)) is not None:
+        node = place.leaf.node
+        yield Change(f"Write {new}", ((start_of(node), end_of(node), new),))
+    if place is not None and "IL210" in codes and (gone := removal(place, text)) is not None:
+        yield Change("Remove the input", ((*gone, ""),))
     if unit is None:
         return
     if "IL506" in codes:
