@@ -206,7 +206,9 @@ steps: [{id: f, block: fail, params: {message: no such tenant, code: no-tenant}}
 
 
 def test_a_cancellation_has_a_reason_and_an_id_belongs_to_one_signal(inside: Any) -> None:
-    run = dispatch(inside, "workflow: w\nsteps: [{id: d, wait_for_decision: {}}, {id: e, wait_for_signal: {name: go}}]\n")
+    run = dispatch(
+        inside, "workflow: w\nsteps: [{id: d, wait_for_decision: {}}, {id: e, wait_for_signal: {name: go}}]\n"
+    )
     assert inside("approve", run, "--id", "d1").code == 0
     rejected = inside("reject", run, "--id", "d1")
     assert rejected.code == 2
@@ -292,3 +294,27 @@ def test_a_secret_that_is_too_short_to_be_hidden_is_told(inside: Any, monkeypatc
     assert done.code == 0
     told = [line for line in done.err.splitlines() if "not hidden" in line]
     assert told == ['interlock: the secret "SHORT" has fewer than 6 characters, so it is not hidden in what is shown']
+
+
+def test_what_a_person_decides_is_json_for_a_program(inside: Any) -> None:
+    text = "workflow: w\nsteps: [{id: a, wait_for_approval: {}}, {id: s, wait_for_signal: {name: go}}]\n"
+    run = dispatch(inside, text)
+
+    def line(*words: str) -> Any:
+        done = inside(*words, "--json")
+        assert done.code == 0, done
+        assert done.out.count("\n") == 1
+        return json.loads(done.out)
+
+    early = {"run": run, "id": "i1", "repeated": False, "consumed": False}
+    assert line("signal", run, "later", "--id", "i1") == early
+    assert line("signal", run, "later", "--id", "i1") == early | {"repeated": True}
+    assert line("approve", run, "--id", "i2") == {"run": run, "id": "i2", "repeated": False, "consumed": True}
+    assert line("cancel", run) == {"run": run, "status": "cancelled"}
+    assert line("prune", "--older-than", "0") == {"removed": 1}
+    broken = "workflow: f\ninputs: {n: integer}\nsteps: [{id: a, block: set, params: {x: '{1 / inputs.n}'}}]\n"
+    failed = dispatch(inside, broken, "--input", "n=0")
+    retried = inside("retry", failed, "--json")
+    assert retried.code == 1
+    told = json.loads(retried.out)
+    assert (told["run"], told["status"], told["error"]["code"]) == (failed, "failed", "expression")

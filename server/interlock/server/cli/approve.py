@@ -11,7 +11,7 @@ from interlock.server.cli.signal import add_payload
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run_id", metavar="RUN")
     add_payload(parser)
-    common.add_store(parser)
+    common.add_store(parser, as_json=True)
 
 
 @common.speaking
@@ -19,5 +19,5 @@ def run(options: common.Options) -> int:
     payload = common.json_argument(options.data, "--data")
     with common.engine_of(options) as engine:
         receipt = engine.approve(options.run_id, payload, signal_id=options.id)
-        print(common.answered(engine, receipt, "Approved", options.store))
+        common.tell_receipt(options, receipt, common.answered(engine, receipt, "Approved", options.store))
     return 0

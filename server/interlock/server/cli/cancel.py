@@ -9,8 +9,8 @@ from interlock.server.cli import engine_commands as common
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run_id", metavar="RUN")
-    parser.add_argument("--reason", default="", metavar="TEXT", help="why, for the log")
-    common.add_store(parser)
+    parser.add_argument("--reason", default="", metavar="TEXT", help="why, for the events of the run")
+    common.add_store(parser, as_json=True)
 
 
 @common.speaking
@@ -19,7 +19,8 @@ def run(options: common.Options) -> int:
         engine.cancel(options.run_id, reason=options.reason)
         status = engine.status(options.run_id)
     if status.status == "cancelled":
-        print(f"Cancelled: {options.run_id}.")
+        sentence = f"Cancelled: {options.run_id}."
     else:
-        print(f"The stop of {options.run_id} is stored; it applies when what is in flight has settled.")
+        sentence = f"The stop of {options.run_id} is stored; it applies when what is in flight has settled."
+    common.tell(options, sentence, run=options.run_id, status=status.status)
     return 0

@@ -11,7 +11,7 @@ from interlock.server.cli.definitions import definition_of, inputs_of
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE")
     common.add_inputs(parser)
-    common.add_store(parser, reading=True)
+    common.add_store(parser, as_json=True)
     common.add_account(parser)
     common.add_blocks(parser)
 

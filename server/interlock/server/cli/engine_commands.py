@@ -32,10 +32,10 @@ Options: TypeAlias = argparse.Namespace
 # --- options -----------------------------------------------------------------------------------
 
 
-def add_store(parser: argparse.ArgumentParser, *, reading: bool = False) -> None:
-    """``--store``, and ``--json`` for commands that read."""
+def add_store(parser: argparse.ArgumentParser, *, as_json: bool = False) -> None:
+    """``--store``, and ``--json`` where a program would read the answer."""
     parser.add_argument("--store", default=DEFAULT_STORE, metavar="URL", help=f"the store (default: {DEFAULT_STORE})")
-    if reading:
+    if as_json:
         parser.add_argument("--json", action="store_true", help="write JSON")
 
 
@@ -136,6 +136,19 @@ def speaking(run: Callable[[Options], int]) -> Callable[[Options], int]:
             raise UsageError("the input is nested too deeply") from None
 
     return guarded
+
+
+def tell(options: Options, sentence: str, **data: Any) -> None:
+    """What a command has done: one line of JSON for a program, a sentence for a person."""
+    if options.json:
+        write_json_line(data)
+    else:
+        print(sentence)
+
+
+def tell_receipt(options: Options, receipt: SignalReceipt, sentence: str) -> None:
+    """What became of a signal; ``consumed`` where a step that waited has taken it."""
+    tell(options, sentence, run=receipt.run, id=receipt.id, repeated=receipt.repeated, consumed=receipt.consumed)
 
 
 def answered(engine: Engine, receipt: SignalReceipt, word: str, store: str) -> str:

@@ -17,7 +17,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run_id", metavar="RUN", nargs="?", help="one run (default: all)")
     parser.add_argument("--follow", "-f", action="store_true", help="go on as more happens")
     parser.add_argument("--after", type=int, default=0, metavar="N", help="only after this number")
-    common.add_store(parser, reading=True)
+    common.add_store(parser, as_json=True)
 
 
 @common.speaking

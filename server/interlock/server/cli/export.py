@@ -14,7 +14,7 @@ from interlock.server.cli.main import UsageError
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run_id", metavar="RUN")
     parser.add_argument("--output", "-o", metavar="FILE", help="the file to write (default: standard output)")
-    common.add_store(parser, reading=True)
+    common.add_store(parser, as_json=True)
 
 
 @common.speaking

@@ -9,7 +9,7 @@ from interlock.server.cli import engine_commands as common
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     common.add_account(parser)
-    common.add_store(parser, reading=True)
+    common.add_store(parser, as_json=True)
 
 
 @common.speaking

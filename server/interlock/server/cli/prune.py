@@ -13,7 +13,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--older-than", default="30d", metavar="DURATION", help="ended longer ago than this (default: 30d)"
     )
-    common.add_store(parser)
+    common.add_store(parser, as_json=True)
 
 
 @common.speaking
@@ -24,5 +24,5 @@ def run(options: common.Options) -> int:
         raise UsageError(f'--older-than: "{options.older_than}" is no duration; write 30d, 12h or 90m')
     with common.engine_of(options) as engine:
         removed = engine.prune(seconds)
-    print(f"Removed {removed} run{'' if removed == 1 else 's'}.")
+    common.tell(options, f"Removed {removed} run{'' if removed == 1 else 's'}.", removed=removed)
     return 0

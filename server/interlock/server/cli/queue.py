@@ -10,7 +10,7 @@ from interlock.server.cli import engine_commands as common
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("workflow", metavar="WORKFLOW", nargs="?", help="only this workflow's")
     common.add_account(parser)
-    common.add_store(parser, reading=True)
+    common.add_store(parser, as_json=True)
 
 
 @common.speaking

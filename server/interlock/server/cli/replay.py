@@ -16,7 +16,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "run", metavar="RUN|EXPORT.json", help="a stored run, or the file of an exported one (- reads stdin)"
     )
     parser.add_argument("--any-version", action="store_true", help="also where another version decided it")
-    common.add_store(parser, reading=True)
+    common.add_store(parser, as_json=True)
 
 
 @common.speaking

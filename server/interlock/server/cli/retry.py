@@ -12,7 +12,7 @@ from interlock.server.cli.hints import failure, resuming
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run_id", metavar="RUN")
-    common.add_store(parser)
+    common.add_store(parser, as_json=True)
 
 
 @common.speaking
@@ -22,11 +22,12 @@ def run(options: common.Options) -> int:
         # What needs no worker is done by the time the retry is stored, and may have failed again.
         result = engine.result(options.run_id)
         if result.status == "completed":
-            print(f"{options.run_id} has completed.")
+            common.tell(options, f"{options.run_id} has completed.", run=result.run, status=result.status)
             return 0
         if result.status in TERMINAL:
-            print(failure(result))
+            common.tell(options, failure(result), run=result.run, status=result.status, error=result.error)
             return 1
         command = resuming(options.run_id, secrets_of(engine, options.run_id), options.store)
-    print(f"{options.run_id} goes on with: {command}, or with any worker.")
+    sentence = f"{options.run_id} goes on with: {command}, or with any worker."
+    common.tell(options, sentence, run=result.run, status=result.status)
     return 0

@@ -22,7 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--path", metavar="PATH", help="the section, where several are in review")
     parser.add_argument("--result", metavar="JSON", help="with committed: the section's outputs (@FILE, @-)")
     parser.add_argument("--by", metavar="NAME", help="who decides (default: the user's name)")
-    common.add_store(parser)
+    common.add_store(parser, as_json=True)
 
 
 @common.speaking
@@ -36,7 +36,9 @@ def run(options: common.Options) -> int:
             paths = ", ".join(f'"{review.path}"' for review in open_reviews)
             raise UsageError(f"several sections are in review ({paths}); name one with --path PATH")
         engine.review(options.run_id, options.decision, path=options.path, result=result, by=options.by or user())
-    print(f"Settled as {options.decision}: {options.run_id}.")
+        status = engine.status(options.run_id).status
+    sentence = f"Settled as {options.decision}: {options.run_id}."
+    common.tell(options, sentence, run=options.run_id, decision=options.decision, status=status)
     return 0
 
 

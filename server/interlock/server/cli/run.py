@@ -38,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--resume", metavar="RUN", help="go on with a stored run instead")
     common.add_inputs(parser)
     common.add_secrets(parser)
-    common.add_store(parser, reading=True)
+    common.add_store(parser, as_json=True)
     common.add_account(parser)
     common.add_blocks(parser)
 

@@ -15,7 +15,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--account", type=not_empty, metavar="A", help="only of this account")
     parser.add_argument("--limit", type=int, default=50, metavar="N", help="at most so many (default: 50)")
     parser.add_argument("--before", metavar="RUN", help="older than this run")
-    common.add_store(parser, reading=True)
+    common.add_store(parser, as_json=True)
 
 
 @common.speaking

@@ -11,7 +11,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run_id", metavar="RUN")
     parser.add_argument("name", metavar="NAME")
     add_payload(parser)
-    common.add_store(parser)
+    common.add_store(parser, as_json=True)
 
 
 def add_payload(parser: argparse.ArgumentParser) -> None:
@@ -24,9 +24,11 @@ def run(options: common.Options) -> int:
     payload = common.json_argument(options.data, "--data")
     with common.engine_of(options) as engine:
         receipt = engine.signal(options.run_id, options.name, payload, signal_id=options.id)
-    print(
-        "This signal had been sent before; nothing happened."
-        if receipt.repeated
-        else f'Sent "{options.name}" to {receipt.run}.'
-    )
+        if receipt.repeated:
+            sentence = "This signal had been sent before; nothing happened."
+        elif receipt.consumed:
+            sentence = f'Sent "{options.name}" to {receipt.run}.'
+        else:
+            sentence = f'Sent "{options.name}" to {receipt.run}: nothing takes it now; it is kept for a step that does.'
+        common.tell_receipt(options, receipt, sentence)
     return 0

@@ -16,7 +16,7 @@ _BUSY = {"task": "runs"}
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run_id", metavar="RUN")
-    common.add_store(parser, reading=True)
+    common.add_store(parser, as_json=True)
 
 
 @common.speaking
