@@ -203,3 +203,62 @@ def test_what_is_told_of_neighbours_goes_with_the_last_document(client: Client, 
     client.wait(lambda: names(told(client, own)) == ["unused-input"], "the neighbour")
     client.notify("textDocument/didClose", {"textDocument": {"uri": caller.as_uri()}})
     client.wait(lambda: told(client, own) == [], "its leaving")
+
+
+# -- manifests as places -------------------------------------------------------------------------
+
+POST = """\
+{
+  "version": 1,
+  "blocks": {
+    "other": {"doc": "mail", "params": {"type": "object", "properties": {"mail": {}}}},
+    "mail": {
+      "doc": "Sends a mail.",
+      "params": {"type": "object", "properties": {
+        "to": {"type": "object", "properties": {"zip": {"type": "string"}}}}},
+      "result": {"type": "object", "properties": {
+        "sent": {"type": "object", "properties": {"at": {"type": "string"}}}}}
+    }
+  }
+}
+"""
+USES = """\
+workflow: uses
+steps:
+  - id: a
+    block: mail
+    params: {to: {zip: "1"}}
+  - id: b
+    block: log
+    params: {message: "{a.sent.at}"}
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "character", "wanted"),
+    [
+        (3, 12, (4, 5, 9)),
+        (4, 14, (7, 9, 11)),
+        (4, 19, (7, 49, 52)),
+        (7, 28, (9, 9, 13)),
+        (7, 32, (9, 51, 53)),
+        (6, 12, None),
+        (7, 14, None),
+    ],
+)
+def test_the_definition_of_a_block_is_in_its_manifest(
+    client: Client, tmp_path: Path, line: int, character: int, wanted: tuple[int, int, int] | None
+) -> None:
+    manifest, path = tmp_path / "interlock.blocks.json", tmp_path / "uses.workflow.yaml"
+    manifest.write_text(POST)
+    path.write_text(USES)
+    client.initialize(tmp_path)
+    client.open(path.as_uri(), USES)
+    found = client.request("textDocument/definition", client.at(path.as_uri(), line, character))
+    if wanted is None:
+        assert found is None
+        return
+    [place] = found
+    assert place["uri"] == manifest.as_uri()
+    row, start, end = wanted
+    assert place["range"] == {"start": {"line": row, "character": start}, "end": {"line": row, "character": end}}

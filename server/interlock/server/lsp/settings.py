@@ -26,11 +26,16 @@ def is_settings(path: str) -> bool:
 
 
 class Manifests:
-    """The blocks of a workspace.  ``content`` stands for them in the cache; ``faults`` are by path and its text."""
+    """The blocks of a workspace.
+
+    ``content`` stands for them in the cache, ``texts`` are what is read of the manifests by path, ``faults`` the
+    text on disk and what is wrong with it, by path.
+    """
 
     def __init__(self) -> None:
         self.specs: dict[str, BlockSpec] = {}
         self.content = b""
+        self.texts: dict[str, str] = {}
         self.faults: dict[str, tuple[str, list[Fault]]] = {}
 
 
@@ -67,6 +72,7 @@ class Known:
                 self._manifests[path] = data
             data = self._manifests.get(path, data)
             contents.append(digest(data))
+            found.texts[os.path.abspath(path)] = data.decode("utf-8", "replace")
             found.specs.update(load_manifest(data)[0])
         found.content = digest(b"".join(contents))
         return found

@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING, TypeAlias
 from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcException
 
+from interlock.analyzer.query.blocks import described_at, key_in_json
 from interlock.analyzer.query.place import document_at
 from interlock.analyzer.query.rename import Refusal, fixed, places, rename
 from interlock.analyzer.query.symbols import TITLES, Occurrence, anchors, symbol_at
 from interlock.analyzer.source.text import Span
 from interlock.analyzer.syntax.nodes import Document
-from interlock.server.lsp.convert import offset_of, span_range
+from interlock.server.lsp.convert import offset_of, range_of, span_range
+from interlock.server.lsp.document import Lines
+from interlock.server.lsp.files import uri_of
 from interlock.server.lsp.index import View
 
 if TYPE_CHECKING:
@@ -70,7 +73,7 @@ def location(view: View, span: Span) -> lsp.Location | None:
 def definition(server: Server, params: lsp.DefinitionParams) -> list[lsp.Location] | list[lsp.LocationLink] | None:
     found = find(server, params)
     if found is None:
-        return None
+        return _of_block(server, params)
     view = found.view
     if not server.can("text_document.definition.link_support"):
         spans = [one.span for one in found.all() if one.defines]
@@ -87,6 +90,22 @@ def definition(server: Server, params: lsp.DefinitionParams) -> list[lsp.Locatio
                     whole = name
             links.append(lsp.LocationLink(entry.uri, whole, name, span_range(view.lines, found.one.span)))
     return links
+
+
+def _of_block(server: Server, params: lsp.DefinitionParams) -> list[lsp.Location] | None:
+    """Where a manifest describes the block, parameter or result under the cursor."""
+    view = server.view(params.text_document.uri)
+    offset = offset_of(view.lines, params.position) if view is not None else 0
+    unit = view.unit_at(offset) if view is not None else None
+    if view is None or unit is None or view.group.territory is None:
+        return None
+    path = described_at(unit, view.file.tree.documents, offset)
+    texts = view.group.territory.manifests.texts if path is not None else {}
+    for file, text in reversed(texts.items()):  # of two alike the last one stands
+        place = key_in_json(text, path or ())
+        if place is not None:
+            return [lsp.Location(uri_of(file), range_of(Lines(text, view.index.encoding), *place))]
+    return None
 
 
 def references(server: Server, params: lsp.ReferenceParams) -> list[lsp.Location] | None:
