@@ -14,9 +14,10 @@ from typing import Any, Literal, NoReturn, TypeAlias, TypeVar
 import msgspec
 
 from interlock.analyzer.diagnostics import Diagnostic, PlacedFix, TextEdit
+from interlock.analyzer.findings import sentence
 from interlock.analyzer.globs import Globs, problem
 from interlock.analyzer.language.nearest import nearest
-from interlock.analyzer.rules.catalog import BY_NAME, RULES, Rule, can_suppress, find_rule
+from interlock.analyzer.rules.catalog import RULES, Rule, advice, can_suppress, find_rule
 from interlock.analyzer.source.text import SourceText
 
 T = TypeVar("T")
@@ -254,9 +255,7 @@ class _Reader:
     def rule(self, name: str, path: tuple[str | int, ...], *, at_key: bool = False) -> Rule | None:
         rule = find_rule(name)
         if rule is None:
-            near = nearest(name, BY_NAME)
-            hint = f'Did you mean "{near}"?' if near else "interlock rules lists them."
-            self.report("IL702", path, f'No rule is called "{name}".', hint, at_key)
+            self.report("IL702", path, f'No rule is called "{name}".', sentence(advice(name)), at_key)
         return rule
 
     def ignored(self, found: list[Rule | None], where: tuple[str, ...]) -> frozenset[str]:

@@ -12,7 +12,7 @@ import msgspec
 
 from interlock.analyzer.source.text import Span
 
-_CALL = re.compile(r"[\w.]+\(")
+_AS_IT_IS = re.compile(r"[\w.]+\(|interlock\b")
 
 
 class Edit(msgspec.Struct, frozen=True):
@@ -56,8 +56,8 @@ class Finding(msgspec.Struct, frozen=True):
 
 
 def sentence(text: str) -> str:
-    """A clause as a sentence: with a capital, and with an end.  The name of a function stays as it is."""
-    if not _CALL.match(text):
+    """A clause as a sentence: with a capital, and with an end.  The name of a function, or of the command, stays."""
+    if not _AS_IT_IS.match(text):
         text = text[:1].upper() + text[1:]
     return text if text.endswith((".", "?", "!", "…")) else text + "."
 

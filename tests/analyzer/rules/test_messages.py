@@ -345,3 +345,38 @@ def test_an_expression_without_an_end_is_one_mistake(text: str) -> None:
         {"x.workflow.yaml": f'workflow: w\nsteps:\n  - {{id: a, block: log, params: {{message: "{text}"}}}}\n'}
     )
     assert [one.code for one in found] == ["IL201"]
+
+
+@pytest.mark.parametrize(
+    ("comment", "hint"),
+    [
+        ("# interlock: ignore", 'Write "# interlock: ignore[RULE] reason", with the name or code of a rule.'),
+        ("# interlock ignore[unused-input]", 'Write "# interlock: ignore[unused-input] reason".'),
+        ("# interlock: ignore[]", 'Write "# interlock: ignore[RULE] reason", with the name or code of a rule.'),
+        ("# Interlock: ignore[IL210]", 'Write "# interlock: ignore[unused-input] reason".'),
+        ("# interlock: ignore unused-input, il401 x", 'Write "# interlock: ignore[unused-input, nested-wait] reason".'),
+    ],
+)
+@pytest.mark.parametrize("line", ["  s: string  {}\n", "  {}\n  s: string\n"])
+def test_a_suppression_that_names_no_rule(line: str, comment: str, hint: str) -> None:
+    text = f"workflow: w\ninputs:\n{line.format(comment)}steps:\n  - {{id: a, delay: 1s}}\n"
+    found = {one.code: one for one in check_texts({"x.workflow.yaml": text})}
+    assert found.keys() == {"IL210", "IL702"}
+    one = found["IL702"]
+    assert (text[one.offset : one.end_offset], one.hint) == (comment, hint)
+    assert one.message == "This suppression names no rule, so it suppresses nothing."
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("IL4", "Rules are named one by one, and interlock rules lists them."),
+        ("il40", "Rules are named one by one, and interlock rules lists them."),
+        ("nested-wiat", 'Did you mean "nested-wait"?'),
+        ("nothing-like-it", "interlock rules lists them."),
+    ],
+)
+def test_a_name_of_no_rule(name: str, hint: str) -> None:
+    text = f"workflow: w\nsteps:\n  - {{id: a, delay: 1s}}  # interlock: ignore[{name}]\n"
+    (one,) = check_texts({"x.workflow.yaml": text})
+    assert (one.code, one.hint) == ("IL702", hint)

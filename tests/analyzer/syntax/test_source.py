@@ -76,6 +76,45 @@ def test_beside_and_above(parse):
     ]
 
 
+@pytest.mark.parametrize(
+    "comment",
+    [
+        "# interlock: ignore",
+        "# interlock ignore[unused-input]",
+        "# interlock: ignore[]",
+        "# Interlock: ignore[unused-input]",
+        "# interlock: ignore unused-input",
+        "#interlock:ignore(unused-input)",
+        "# interlock: IGNORE[unused-input]",
+        "# interlock : ignore[unused-input]",
+        "# interlock: ignore[unused-input",
+        "# interlock ignore: unused-input",
+        "# interlock ignore",
+    ],
+)
+@pytest.mark.parametrize("text", ["a: 1\n{}\nb: 2\n", "a: 1\nc: 3  {}\nb: 2\n", "a: 1\n{}\n# more\nb: 2\n"])
+def test_what_is_meant_as_a_suppression_is_found_and_names_no_rule(parse, text, comment):
+    tree = parse(text.format(comment))
+    (found,) = find_suppressions(tree.source, tree.comments)
+    assert (found.rules, found.span.text) == ((), comment)
+
+
+@pytest.mark.parametrize(
+    "comment",
+    [
+        "# interlock ignores this",
+        "# interlock: ignores this",
+        "# interlock: ignored-words below",
+        "# interlock ignore the rest, please",
+        "# the interlock: ignore[x] form",
+        "# interlock: workflow",
+        "# Interlock is what checks this",
+    ],
+)
+def test_prose_is_no_suppression(parse, comment):
+    assert _suppressions(parse, f"a: 1\n{comment}\nb: 2  {comment}\n") == []
+
+
 def test_spans_of_names(parse):
     text = "steps:\n  - id: é  # interlock: ignore[ first-rule ,IL2] why\n"
     tree = parse(text)

@@ -49,6 +49,8 @@ def test_exit_codes(run: Run, tmp_path: Path, text: str, code: int, strict: int)
         (["--format", "xml"], "invalid choice: 'xml'"),
         (["--select", "nested-wiat"], 'no rule is called "nested-wiat"; did you mean "nested-wait"?'),
         (["--ignore", "qqqqqq"], "interlock rules lists them"),
+        (["--ignore", "IL40"], 'no rule is called "IL40"; rules are named one by one, and interlock rules lists them'),
+        (["--select", "il4xx"], "rules are named one by one"),
         (["--fix", "--diff"], "choose one"),
         (["--update-baseline"], "needs --baseline"),
         (["--baseline", "none.json"], "--update-baseline writes one"),
@@ -204,6 +206,16 @@ def test_stdin_stands_for_a_file_of_the_workspace(run: Run, tmp_path: Path) -> N
     assert [one["file"] for one in new.json["diagnostics"]] == ["new/c.workflow.yaml"]
     assert run("check", "-", stdin=WARNED.encode()).code == 0
     assert run("check", "-", stdin=b"\xff").code == 2
+
+
+def test_stdin_that_repeats_a_workflow_of_the_workspace_asks_for_its_name(run: Run, tmp_path: Path) -> None:
+    put(tmp_path, {"a.workflow.yaml": CLEAN})
+    done = run("check", "-", stdin=CLEAN.encode())
+    assert (done.code, "duplicate-workflow" in done.out) == (1, True)
+    assert (done.err.count("\n"), "--stdin-filename" in done.err) == (1, True)
+    assert run("check", "-", stdin=WRONG.encode()).err == ""
+    named = run("check", "-", "--stdin-filename", "a.workflow.yaml", stdin=CLEAN.encode())
+    assert (named.code, named.err) == (0, "")
 
 
 def test_stdin_is_mended_onto_stdout(run: Run) -> None:

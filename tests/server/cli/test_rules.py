@@ -38,8 +38,20 @@ def test_an_explanation_as_json_has_its_parts(run: Run) -> None:
     assert page["bad"] != page["good"]
 
 
+@pytest.mark.parametrize("word", ["nested-wait", "NESTED-WAIT", "Nested-Wait", "il401", "IL401"])
+def test_a_rule_is_named_in_capitals_or_not(run: Run, word: str) -> None:
+    done = run("explain", word)
+    assert (done.code, done.out.split("\n")[0]) == (0, "# IL401 nested-wait")
+
+
 @pytest.mark.parametrize(
-    ("word", "hint"), [("nested-wiat", 'did you mean "nested-wait"?'), ("qqqqqqq", "interlock rules lists them")]
+    ("word", "hint"),
+    [
+        ("nested-wiat", 'did you mean "nested-wait"?'),
+        ("NESTED-WIAT", 'did you mean "nested-wait"?'),
+        ("qqqqqqq", "interlock rules lists them"),
+        ("IL4", "rules are named one by one, and interlock rules lists them"),
+    ],
 )
 def test_an_unknown_rule_is_one_line(run: Run, word: str, hint: str) -> None:
     done = run("explain", word)

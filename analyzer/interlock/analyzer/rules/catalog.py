@@ -6,13 +6,19 @@ The page of a rule (why it matters, a bad and a good example) is a file of its o
 
 from __future__ import annotations
 
+import re
 from typing import Literal, TypeAlias
 
 import msgspec
 
+from interlock.analyzer.language.nearest import nearest
+
 Severity: TypeAlias = Literal["error", "warning", "hint"]
 
 _SEVERITIES: dict[str, Severity] = {"E": "error", "W": "warning", "H": "hint"}
+
+
+_FAMILY = re.compile(r"IL\d{0,2}[xX*]{0,2}", re.IGNORECASE | re.ASCII)
 
 
 class Rule(msgspec.Struct, frozen=True):
@@ -131,8 +137,16 @@ WORKSPACE_ERRORS = frozenset({"IL310", "IL408", "IL409", "IL414"})
 
 
 def find_rule(word: str) -> Rule | None:
-    """The rule of a code (in any case) or a name."""
-    return RULES.get(word.upper()) or BY_NAME.get(word)
+    """The rule of a code or a name, in capitals or not."""
+    return RULES.get(word.upper()) or BY_NAME.get(word.lower())
+
+
+def advice(word: str) -> str:
+    """What to do about a word that names no rule, as a clause."""
+    if _FAMILY.fullmatch(word):
+        return "rules are named one by one, and interlock rules lists them"
+    near = nearest(word.lower(), BY_NAME) or nearest(word.upper(), RULES)
+    return f'did you mean "{near}"?' if near else "interlock rules lists them"
 
 
 def can_suppress(rule: Rule) -> bool:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from interlock.analyzer.findings import Edit, Finding, Fix
-from interlock.analyzer.language.nearest import nearest
-from interlock.analyzer.rules.catalog import BY_NAME, Rule, can_suppress, find_rule
+from interlock.analyzer.findings import Edit, Finding, Fix, sentence
+from interlock.analyzer.rules.catalog import Rule, advice, can_suppress, find_rule
 from interlock.analyzer.source.suppressions import RuleName, Suppression
 from interlock.analyzer.source.text import Span
 
 if TYPE_CHECKING:
     from interlock.analyzer.analysis import FileModel
+
+
+_WORD = re.compile(r"[A-Za-z0-9]+(?:-[A-Za-z0-9]+)*")
 
 
 def apply_suppressions(files: Sequence[FileModel], findings: list[Finding]) -> list[Finding]:
@@ -36,18 +39,12 @@ def apply_suppressions(files: Sequence[FileModel], findings: list[Finding]) -> l
 
 def _one(suppression: Suppression, here: list[Finding], dropped: set[int]) -> list[Finding]:
     about: list[Finding] = []
+    if not suppression.rules:
+        about.append(_nameless(suppression))
     for name in suppression.rules:
         rule = find_rule(name.name)
         if rule is None:
-            near = nearest(name.name, BY_NAME)
-            about.append(
-                Finding(
-                    "IL702",
-                    name.span,
-                    f'No rule is called "{name.name}".',
-                    f'Did you mean "{near}"?' if near else "interlock rules lists them.",
-                )
-            )
+            about.append(Finding("IL702", name.span, f'No rule is called "{name.name}".', sentence(advice(name.name))))
             continue
         matches = [finding for finding in here if finding.code == rule.code]
         if not matches:
@@ -65,6 +62,18 @@ def _one(suppression: Suppression, here: list[Finding], dropped: set[int]) -> li
         else:
             dropped.update(id(finding) for finding in matches)
     return about
+
+
+def _nameless(suppression: Suppression) -> Finding:
+    """A comment that is meant to suppress, and does not say what in the form that is read."""
+    meant = [rule.name for word in _WORD.findall(suppression.span.text) if (rule := find_rule(word)) is not None]
+    rules = ", ".join(dict.fromkeys(meant)) or "RULE"
+    return Finding(
+        "IL702",
+        suppression.span,
+        "This suppression names no rule, so it suppresses nothing.",
+        f'Write "# interlock: ignore[{rules}] reason"{"" if meant else ", with the name or code of a rule"}.',
+    )
 
 
 def _unused(suppression: Suppression, name: RuleName, rule: Rule) -> Finding:

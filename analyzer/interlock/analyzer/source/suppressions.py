@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from interlock.analyzer.syntax.nodes import Comment
 
 _DIRECTIVE = re.compile(r"[ \t]*interlock:[ \t]*ignore[ \t]*\[([^\]\n]*)\][ \t]*(.*)")
+#: What is meant as a suppression, be it written as one or not: prose goes on after the word, as in "ignores".
+_MEANT = re.compile(r"[ \t]*interlock(?:[ \t]*:[ \t]*ignore(?![\w-])|[ \t]+ignore[ \t]*(?=[\[(:=]|$))", re.IGNORECASE)
 _MODELINE = re.compile(r"[ \t]*interlock:[ \t]*workflow[ \t]*")
 _NAME = re.compile(r"[^\s,](?:[^,]*[^\s,])?")
 _FIRST_COMMENT = re.compile(r"\ufeff?(?:[ \t\r]*\n)*[ \t]*#([^\r\n]*)")
@@ -34,7 +36,8 @@ class Suppression(msgspec.Struct, frozen=True):
     """``# interlock: ignore[name, IL123] reason``.
 
     ``line`` is the line, counted from 1, whose diagnostics it suppresses; ``span`` is the whole comment
-    from its ``#``.  ``reason`` is empty where none is given; ``rules`` where the brackets are.
+    from its ``#``.  ``reason`` is empty where none is given; ``rules`` where the brackets are, and where
+    the comment has another form, so that it names no rule as it should.
     """
 
     span: Span
@@ -53,7 +56,7 @@ def find_suppressions(source: SourceText, comments: Iterable[Comment]) -> tuple[
     waiting: list[tuple[Comment, re.Match[str]]] = []
     previous_line = -1
     for comment in comments:
-        if comment.alone and "interlock:" not in comment.text and not waiting:
+        if comment.alone and not waiting and "interlock" not in comment.text.lower():
             continue
         line = source.position(comment.span.offset).line
         if waiting and (not comment.alone or line != previous_line + 1):
@@ -65,6 +68,8 @@ def find_suppressions(source: SourceText, comments: Iterable[Comment]) -> tuple[
             waiting.append((comment, directive))
         elif directive:
             found.append(_suppression(comment, directive, line))
+        elif _MEANT.match(comment.text):
+            found.append(Suppression(comment.span, (), "", line))
     found.extend(_suppression(one, match, previous_line + 1) for one, match in waiting)
     return tuple(found)
 

@@ -93,6 +93,8 @@ def _once(options: argparse.Namespace, asked: Asked) -> int:
     found = result.found
     for line in (*result.complaints, *result.notes):
         _say(line)
+    if asked.stdin is not None and options.stdin_filename is None and any(one.code == "IL114" for one in found):
+        _say("stdin counts as a file of its own; if its text is that of another one, name that by --stdin-filename")
     if not result.checked:
         return 2
     if options.baseline and not options.update_baseline:

@@ -16,8 +16,7 @@ from interlock.analyzer.batch import Batch, Blocks, Loaded, load, load_blocks, l
 from interlock.analyzer.cache import Cache, cache_for
 from interlock.analyzer.config import Choice, ConfigError, Settings, cannot
 from interlock.analyzer.diagnostics import Diagnostic
-from interlock.analyzer.language.nearest import nearest
-from interlock.analyzer.rules.catalog import BY_NAME, can_suppress, find_rule
+from interlock.analyzer.rules.catalog import advice, can_suppress, find_rule
 from interlock.analyzer.source.read import MAX_BYTES
 from interlock.analyzer.source.text import SourceText
 from interlock.analyzer.workspace import Workspace, also_wanted, workspaces
@@ -97,9 +96,7 @@ def _codes(option: str, words: Iterable[str]) -> list[str]:
             continue
         rule = find_rule(word)
         if rule is None:
-            near = nearest(word, BY_NAME)
-            hint = f'did you mean "{near}"?' if near else "interlock rules lists them"
-            raise UsageError(f'{option}: no rule is called "{word}"; {hint}')
+            raise UsageError(f'{option}: no rule is called "{word}"; {advice(word)}')
         codes.append(rule.code)
     return codes
 

@@ -7,8 +7,7 @@ import os
 import re
 import sys
 
-from interlock.analyzer.language.nearest import nearest
-from interlock.analyzer.rules.catalog import BY_NAME, RULES, Rule, find_rule
+from interlock.analyzer.rules.catalog import Rule, advice, find_rule
 from interlock.server.cli.main import UsageError
 
 
@@ -47,9 +46,7 @@ def run(options: argparse.Namespace) -> int:
 def _rule(word: str) -> Rule:
     rule = find_rule(word)
     if rule is None:
-        near = nearest(word.lower(), BY_NAME) or nearest(word.upper(), RULES)
-        hint = f'did you mean "{near}"?' if near else "interlock rules lists them"
-        raise UsageError(f'no rule is called "{word}"; {hint}')
+        raise UsageError(f'no rule is called "{word}"; {advice(word)}')
     return rule
 
 
