@@ -262,3 +262,13 @@ def test_the_definition_of_a_block_is_in_its_manifest(
     assert place["uri"] == manifest.as_uri()
     row, start, end = wanted
     assert place["range"] == {"start": {"line": row, "character": start}, "end": {"line": row, "character": end}}
+
+
+def test_completion_in_settings(client: Client, folder: Path) -> None:
+    uri = (folder / "interlock.toml").as_uri()
+    client.initialize(folder)
+    client.open(uri, 'ignore = ["unused-in"]\n', "toml")
+    items = client.request("textDocument/completion", client.at(uri, 0, 20))["items"]
+    [item] = [one for one in items if one["label"] == "unused-input"]
+    assert item["textEdit"]["range"] == {"start": {"line": 0, "character": 11}, "end": {"line": 0, "character": 20}}
+    assert "nothing reads" in client.request("completionItem/resolve", item)["documentation"]["value"]

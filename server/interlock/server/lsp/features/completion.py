@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import os
 import re
 from typing import TYPE_CHECKING
 
 from lsprotocol import types as lsp
 
-from interlock.analyzer.query.complete import complete
+from interlock.analyzer.config import SHARED_FILE
+from interlock.analyzer.query.complete import Completions, complete
 from interlock.analyzer.query.complete_expression import Signature, signature_at
 from interlock.analyzer.query.draft import drafts
 from interlock.analyzer.query.expression import expression_at
 from interlock.analyzer.query.items import Item
+from interlock.analyzer.query.settings import complete_settings
 from interlock.server.lsp.convert import offset_of, range_of
+from interlock.server.lsp.document import Lines
 from interlock.server.lsp.index import View
 
 if TYPE_CHECKING:
@@ -47,16 +51,27 @@ def register(server: Server) -> None:
 
 
 def answer(server: Server, params: lsp.CompletionParams) -> lsp.CompletionList | None:
+    settings = server.publisher.open_settings.get(params.text_document.uri)
+    if settings is not None:
+        path, lines, _ = settings
+        if not path.endswith(".toml"):
+            return None
+        offset = offset_of(lines, params.position)
+        shared = os.path.basename(path) == SHARED_FILE
+        return _offer(server, lines, offset, complete_settings(lines.text, offset, shared))
     view = server.view(params.text_document.uri)
     if view is None:
         return None
     offset = offset_of(view.lines, params.position)
     if _is_noise(view, offset, params.context):
         return lsp.CompletionList(is_incomplete=False, items=[])
-    found = complete(view.file, view.program, view.unit_at(offset), offset)
+    return _offer(server, view.lines, offset, complete(view.file, view.program, view.unit_at(offset), offset))
+
+
+def _offer(server: Server, lines: Lines, offset: int, found: Completions) -> lsp.CompletionList:
     server.offered = found.items
-    place = range_of(view.lines, found.start, found.end)
-    before = view.text[found.start : offset]
+    place = range_of(lines, found.start, found.end)
+    before = lines.text[found.start : offset]
     # What is before the word and is replaced with it (blanks, a brace): clients look for it in the text of an item.
     typed = re.sub(r"\w*\Z", "", before) if before.startswith((" ", "\t", "{")) else ""
     snippets = server.can("text_document.completion.completion_item.snippet_support")
