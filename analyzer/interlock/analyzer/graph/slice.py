@@ -103,7 +103,7 @@ def _shell(step: Step, shells: dict[Step, Step]) -> Step:
         if field is None and name is not None:
             field = Setting(name, step.kind.key, step.kind.key)
         kind = SignalWait(step.kind.key, "signal", (), None, field)
-    shell = Step(step.id, step.id_span, step.span, kind, "delay")
+    shell = Step(step.id, step.id_span, step.span, kind, "delay", written=step.written)
     shells[step] = shell
     return shell
 
