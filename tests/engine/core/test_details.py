@@ -414,3 +414,32 @@ steps:
 )
 def test_a_number_is_counted_as_ecmascript_writes_it(number: float, text: str) -> None:
     assert canonical_float(number) == text
+
+
+def test_waits_are_told_when_they_open_and_when_they_are_satisfied(world: Make) -> None:
+    w = world(
+        """
+workflow: asks
+steps: [{id: ask, wait_for_approval: {}}]
+---
+workflow: w
+inputs: {on: array}
+steps:
+  - {id: rest, delay: 5s}
+  - {id: wait, wait_for_workflows: {workflows: "{inputs.on}", result_key: x}}
+"""
+    )
+    asks = w.start("asks")
+    run = w.start("w", on=[asks])
+    opened = w.clock.now()
+    w.advance(5)
+    w.kernel.signal(asks, "approval")
+    w.work()
+    assert w.status(run).status == "completed"
+    told = [(each.kind, each.path, each.data) for each in w.kernel.events(run) if each.kind.startswith("wait.")]
+    assert told == [
+        ("wait.opened", "rest", {"wait": "delay", "until": opened + 5}),
+        ("wait.satisfied", "rest", {}),
+        ("wait.opened", "wait", {"wait": "workflow", "mode": "all", "runs": [asks]}),
+        ("wait.satisfied", "wait", {}),
+    ]

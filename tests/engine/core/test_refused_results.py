@@ -63,14 +63,15 @@ def test_a_signal_whose_next_cannot_be_evaluated_fails_its_step(world: Make) -> 
     assert failure(w, run) == ("failed", "expression", "s")
 
 
-def test_a_group_whose_step_is_refused_was_never_started(world: Make) -> None:
+@pytest.mark.parametrize("group", [", group_key: g", ", result_key: ids"])
+def test_runs_whose_starting_step_is_refused_were_never_started(world: Make, group: str) -> None:
     w = world(
         f"""
 workflow: w
 inputs: {{zero: integer}}
 budget: {{max_started_workflows: 2}}
 steps:
-  - {{id: s, start_workflows: {{workflow: child, items: [{{}}, {{}}], group_key: g}}, next: {WRONG}}}
+  - {{id: s, start_workflows: {{workflow: child, items: [{{}}, {{}}]{group}}}, next: {WRONG}}}
 ---
 workflow: child
 steps: [{{id: c, block: work, params: {{}}}}]
@@ -85,18 +86,19 @@ steps: [{{id: c, block: work, params: {{}}}}]
     assert failure(w, run) == ("failed", "expression", "s")
 
 
-HANDLER = f"""
+HANDLER = """
 workflow: w
-inputs: {{zero: integer}}
-steps: [{{id: ask, wait_for_approval: {{}}}}]
+inputs: {zero: integer}
+steps: [{id: ask, wait_for_approval: {}}]
 on_cancel:
-  - {{id: one, block: one, params: {{}}, next: {WRONG}}}
-  - {{id: two, block: two, params: {{}}}}
+  - {id: one, block: one, params: {}, next: WRONG}
+  - {id: two, block: two, params: {}}
 """
 
 
-def test_a_handler_goes_on_behind_a_step_whose_next_cannot_be_evaluated(world: Make) -> None:
-    w = world(HANDLER)
+@pytest.mark.parametrize(("wanted", "code"), [(WRONG, "expression"), ("\"{['nowhere'][inputs.zero]}\"", "bad-next")])
+def test_a_handler_goes_on_behind_a_step_whose_next_cannot_be_had(world: Make, wanted: str, code: str) -> None:
+    w = world(HANDLER.replace("WRONG", wanted))
     run = w.start("w", zero=0)
     w.kernel.cancel(run)
     w.work()
@@ -108,7 +110,7 @@ def test_a_handler_goes_on_behind_a_step_whose_next_cannot_be_evaluated(world: M
         "handler.completed",
     ]
     failed = next(each for each in w.kernel.events(run) if each.kind == "handler.failed")
-    assert (failed.path, failed.data["code"]) == ("@on_cancel/one", "expression")
+    assert (failed.path, failed.data["code"]) == ("@on_cancel/one", code)
     assert [task.block for task in w.log] == ["one", "two"]
     assert w.status(run).status == "cancelled"
 
