@@ -72,6 +72,8 @@ export class Language implements vscode.Disposable {
         documentSelector: [
           { scheme: "file", language: LANGUAGE },
           { scheme: "untitled", language: LANGUAGE },
+          // What the server says of settings and of the host's blocks comes as they are typed.
+          { scheme: "file", pattern: "**/{interlock.toml,pyproject.toml,interlock.blocks.json}" },
         ],
         outputChannel: this.log,
         revealOutputChannelOn: RevealOutputChannelOn.Never,
