@@ -11,6 +11,7 @@ import pytest
 
 from interlock.engine.cells.turn import MAX_RESULT
 from interlock.engine.errors import CallerError
+from interlock.engine.ports import Failed
 from interlock.engine.simulate.world import World
 from interlock.engine.store import sqlite
 from interlock.engine.store.sqlite import SqliteStore
@@ -261,3 +262,63 @@ steps:
     timed = w.start("w", on=asks[1:])
     w.kernel.cancel(timed)
     assert w.kernel.store.query("SELECT count(*) FROM deps") == [(0,)]
+
+
+def test_prune_leaves_no_row_of_a_run_behind(world: Make) -> None:
+    w = world(
+        """
+workflow: w
+steps:
+  - {id: a, block: work, params: {}, compensate: {block: undo, params: {}}}
+  - {id: s, concurrency: {resource: k, steps: [{id: b, block: work, params: {}}]}}
+  - {id: go, wait_for_signal: {name: go}}
+"""
+    )
+    run = w.start("w", key="once")
+    w.work()
+    w.kernel.signal(run, "other")
+    w.kernel.signal(run, "go")
+    assert w.status(run).status == "completed"
+    w.clock.advance(1)
+    assert w.kernel.prune(w.clock.now()) == 1
+    tables = [name for (name,) in w.kernel.store.query("SELECT name FROM sqlite_master WHERE type = 'table'")]
+    columns = {name: [row[1] for row in w.kernel.store.query(f"PRAGMA table_info({name})")] for name in tables}
+    left = {
+        name: w.kernel.store.query(f"SELECT count(*) FROM {name} WHERE run = '{run}'")[0][0]
+        for name in tables
+        if "run" in columns[name]
+    }
+    assert "comps" in left
+    assert {name: count for name, count in left.items() if count} == {"dispatch_keys": 1}
+
+
+def test_a_claim_that_was_lost_hands_nothing_back(world: Make) -> None:
+    w = world("workflow: w\nsteps: [{id: a, block: work, params: {}}]")
+    run = w.start("w")
+    (late,) = w.claim("one")
+    w.kernel.unregister("one")
+    (now,) = w.claim("two")
+    w.kernel.hand_back(late, reason="too late")
+    assert w.claim("three") == []
+    assert "task.handed_back" not in w.kinds(run)
+    w.finish(now)
+    assert w.status(run).status == "completed"
+
+
+def test_two_sections_in_review_are_named_by_their_paths(world: Make) -> None:
+    inner = "[{id: a, block: write, params: {}}]"
+    section = f"{{steps: [{{id: s, concurrency: {{resource: KEY, protected: true, steps: {inner}}}}}]}}"
+    x, y = section.replace("KEY", "kx"), section.replace("KEY", "ky")
+    w = world(f"workflow: w\nsteps: [{{id: par, concurrency: {{on_error: collect, branches: {{x: {x}, y: {y}}}}}}}]")
+    run = w.start("w")
+    for task in w.claim():
+        w.finish(task, Failed("effect-unknown", "lost", "unknown"))
+    assert [review.path for review in w.status(run).reviews] == ["par/x/s", "par/y/s"]
+    with pytest.raises(CallerError) as found:
+        w.kernel.review(run, "not-committed")
+    assert found.value.code == "bad-payload"
+    assert '"par/x/s"' in found.value.message or "par/x/s, par/y/s" in found.value.message
+    w.kernel.review(run, "not-committed", path="par/x/s")
+    w.kernel.review(run, "not-committed")
+    w.work()
+    assert w.status(run).status == "completed"
