@@ -415,7 +415,8 @@ class SqliteKernel(Views):
     def _claim(self, tx: Transaction, ask: Claiming) -> list[Task]:
         if ask.limit <= 0:
             return []
-        limit = min(ask.limit, MAX_CLAIMED)
+        most = min(ask.limit, MAX_CLAIMED)
+        limit = most + len(ask.without)
         names = _encode(sorted(ask.blocks)).decode() if ask.blocks is not None else None
         if ask.tree is not None:
             rows = self.store.all("ready_tasks_in", tx.now, limit, names, ask.tree)
@@ -423,6 +424,7 @@ class SqliteKernel(Views):
             rows = self.store.all("ready_tasks", tx.now, limit)
         else:
             rows = self.store.all("ready_tasks_of", tx.now, limit, names)
+        rows = [row for row in rows if row[0] not in ask.without][:most]
         if rows:
             self.store.run("know_worker", ask.worker)
         tasks = []

@@ -137,13 +137,14 @@ class Claiming(msgspec.Struct, frozen=True):
     """What a worker asks for together with a settlement: up to ``limit`` tasks of ``blocks`` (None: any).
 
     ``tree`` restricts to the work of that run, of the runs that it started at any depth, and of those
-    that these wait for.
+    that these wait for.  ``without`` names tasks that the worker leaves to others for now.
     """
 
     worker: str
     limit: int
     blocks: frozenset[str] | None = None
     tree: str | None = None
+    without: frozenset[str] = frozenset()
 
 
 class Batch(msgspec.Struct, frozen=True):
@@ -418,8 +419,8 @@ class Kernel(Protocol):
         """Store time as this process saw it last; it can be ahead of a wall clock that was set back."""
         ...
 
-    def next_ready(self, tree: str | None = None) -> float | None:
-        """When the next unclaimed task (of a run's ``tree``) becomes ready, None without any."""
+    def next_ready(self, tree: str | None = None, without: frozenset[str] = frozenset()) -> float | None:
+        """When the next unclaimed task (of a run's ``tree``, else ``without`` some) becomes ready, None without any."""
         ...
 
     def status(self, run: str) -> RunStatus: ...

@@ -82,10 +82,15 @@ class Views:
     def definition_of(self, run: Run) -> Definition:
         raise NotImplementedError
 
-    def next_ready(self, tree: str | None = None) -> float | None:
+    def next_ready(self, tree: str | None = None, without: frozenset[str] = frozenset()) -> float | None:
         """See `ports.Kernel.next_ready`."""
         with self.looking():
-            row = self.store.one("next_ready") if tree is None else self.store.one("next_ready_in", tree)
+            if tree is not None:
+                row = self.store.one("next_ready_in", tree)
+            elif without:
+                row = self.store.one("next_ready_without", msgspec.json.encode(sorted(without)).decode())
+            else:
+                row = self.store.one("next_ready")
             return row[0] if row is not None else None
 
     def _cell_of(self, run: str) -> Cell:

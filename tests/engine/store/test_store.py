@@ -372,6 +372,7 @@ HOT = [
     "task_claim",
     "ready_tasks_in",
     "next_ready_in",
+    "next_ready_without",
     "runs_by_status",
     "runs_by_workflow",
     "runs_by_name",

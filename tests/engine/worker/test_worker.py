@@ -350,6 +350,40 @@ steps:
 """
 
 
+def test_what_one_worker_lacks_is_ready_for_the_others_at_once(tmp_path: Path) -> None:
+    made = engine(tmp_path, SECRET, allow=["shell"])
+
+    async def main() -> None:
+        made.secrets = {}
+        poor = made.worker()
+        runs = [made.dispatch("w").run for _ in range(3)]
+        working = asyncio.create_task(poor.run())
+        await until(lambda: poor.counts.handed_back == 3)
+        # It leaves the work alone, and has others find it without a delay.
+        for _ in range(3):
+            poor.wake()
+            await asyncio.sleep(0.12)
+        assert poor.counts.handed_back == 3
+        ready = made.kernel.next_ready()
+        assert ready is not None
+        assert ready <= made.kernel.last_time
+        assert [made.status(run).positions[0].waits_on for run in runs] == [
+            'a worker that allows "shell" (the last one handed it back: the secret "TOKEN" is not given here)'
+        ] * 3
+        made.secrets = {"TOKEN": "t0ken-value"}
+        rich = made.worker()
+        helping = asyncio.create_task(rich.run())
+        for run in runs:
+            assert (await ended(made, run)).status == "completed"
+        assert poor.counts.handed_back == 3
+        for worker in (poor, rich):
+            worker.stop()
+        await asyncio.gather(working, helping)
+
+    with made:
+        work(main)
+
+
 def test_a_worker_without_a_secret_hands_the_work_back_without_an_attempt(tmp_path: Path) -> None:
     made = engine(tmp_path, SECRET, allow=["shell"])
     values: dict[str, str] = {}

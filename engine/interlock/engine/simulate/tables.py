@@ -312,6 +312,11 @@ class Statements:
         found = [row[5] for row in self.t.plain["tasks"].values() if row[6] is None]
         return [(min(found, default=None),)]
 
+    def next_ready_without(self, names: str) -> list[Row]:
+        left = set(_decode(names))
+        found = [row[5] for id, row in self.t.plain["tasks"].items() if row[6] is None and id not in left]
+        return [(min(found),)] if found else []
+
     def claim_task(self, worker: str, claim: int, id: str) -> None:
         row = self.t.plain["tasks"][id]
         self.t.put(self.t.plain["tasks"], id, (*row[:6], worker, claim, *row[8:]))

@@ -31,6 +31,7 @@ BEAT_SECONDS = 3.0
 BUSY_SECONDS = 60.0
 HAND_BACK_SECONDS = 5.0
 LONGEST_HAND_BACK = 60.0
+MOST_LEFT_ALONE = 1000
 _PASSING = frozenset({"store-busy", "store-full"})
 
 
@@ -90,7 +91,8 @@ class Worker:
         self._attempts: dict[asyncio.Task[Outcome], Attempt] = {}
         self._wake = asyncio.Event()
         self._stopping = False
-        self._lacking: dict[str, int] = {}
+        self._lacking: dict[str, tuple[int, float]] = {}
+        """Tasks that were handed back: how often, and until when they are left to others."""
         self._thread = ThreadPoolExecutor(1, "interlock-kernel")
 
     @property
@@ -186,7 +188,7 @@ class Worker:
         settlements = self._finished()
         free = 0 if self._stopping else self.concurrency - len(self._attempts)
         tree = None if self.others else self.only_for
-        claim = Claiming(self.name, free, self.registry.runnable, tree) if free else None
+        claim = Claiming(self.name, free, self.registry.runnable, tree, self._left_alone()) if free else None
         batch, due = await self._ask(self._move, settlements, claim)
         self._count(settlements, [item.accepted for item in batch.settled])
         for task in batch.tasks:
@@ -210,10 +212,10 @@ class Worker:
 
     def _claimed(self, claim: Claiming) -> list[Task]:
         # Looking first keeps an idle worker from writing to the store at every look.
-        ready = self.kernel.next_ready(claim.tree)
+        ready = self.kernel.next_ready(claim.tree, claim.without)
         if ready is None or ready > self._now() + 0.001:
             return []
-        return self.kernel.claim(claim.worker, claim.limit, blocks=claim.blocks, tree=claim.tree)
+        return list(self.kernel.settle_many((), claim).tasks)
 
     async def _begin(self, task: Task, services: dict[str, Any]) -> None:
         attempt = Attempt(task, self.registry, self.cipher, self.secrets, services, self.on_log)
@@ -221,7 +223,8 @@ class Worker:
             attempt.prepare()
         except NoSecret as error:
             if not await self._ask(self._nobody_else, task.run):
-                await self._hand_back(task, str(error), self._patience(task))
+                self._leave_alone(task)
+                await self._hand_back(task, str(error), 0.0)
                 return
             attempt.refuse("secret-unavailable", str(error))
         self._attempts[asyncio.create_task(attempt.run())] = attempt
@@ -233,10 +236,17 @@ class Worker:
             above = self.kernel.status(above).parent
         return above is not None
 
-    def _patience(self, task: Task) -> float:
-        """How long work rests that cannot be done here: longer each time, as each time is an event."""
-        times = self._lacking[task.id] = self._lacking.get(task.id, 0) + 1
-        return float(min(HAND_BACK_SECONDS * 2 ** (times - 1), LONGEST_HAND_BACK))
+    def _leave_alone(self, task: Task) -> None:
+        """Work that cannot be done here is left to others, each time for longer, as each time is an event."""
+        times = self._lacking.pop(task.id, (0, 0.0))[0] + 1
+        rest = min(HAND_BACK_SECONDS * 2 ** (times - 1), LONGEST_HAND_BACK)
+        self._lacking[task.id] = (times, time.monotonic() + rest)
+        while len(self._lacking) > MOST_LEFT_ALONE:
+            del self._lacking[next(iter(self._lacking))]
+
+    def _left_alone(self) -> frozenset[str]:
+        now = time.monotonic()
+        return frozenset(id for id, (_, until) in self._lacking.items() if until > now)
 
     def _finished(self, *, ending: bool = False) -> list[Settlement]:
         """What there is to settle.

@@ -38,6 +38,8 @@ UPDATE tasks SET worker = NULL, claim = 0, ready_at = ? WHERE id = ?;
 SELECT id, run, path, visit, kind FROM tasks WHERE worker = ? ORDER BY claim;
 -- name: next_ready
 SELECT min(ready_at) FROM tasks WHERE worker IS NULL;
+-- name: next_ready_without
+SELECT ready_at FROM tasks WHERE worker IS NULL AND id NOT IN (SELECT value FROM json_each(?)) ORDER BY ready_at LIMIT 1;
 -- name: next_ready_in
 WITH RECURSIVE tree(id) AS (
     SELECT ?1
