@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from interlock.engine.blocks.registry import Registry
 from interlock.engine.client import AsyncEngine, Engine
 from interlock.engine.errors import CallerError
 
@@ -127,6 +128,13 @@ def test_wrong_arguments_are_told_in_one_sentence() -> None:
         with pytest.raises(ValueError, match=r"^status is one of queued, .*, superseded, not 'done'\.$"):
             engine.runs(status="done")
         assert engine.prune(timedelta(days=1)) == 0
+
+
+def test_a_registry_knows_itself_what_is_allowed() -> None:
+    with pytest.raises(TypeError, match=r"^Where blocks is a Registry, it is that Registry which is given allow\.$"):
+        Engine.open("memory:", blocks=Registry(), allow=["shell"])
+    with Engine.open("memory:", blocks=Registry(allow=["shell"])) as engine:
+        assert engine.registry.may_run("shell")
 
 
 def test_an_idempotency_key_is_a_text(tmp_path: Path) -> None:

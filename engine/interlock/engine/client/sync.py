@@ -96,7 +96,12 @@ class Engine:
         make: bool = True,
         synchronous: Literal["FULL", "NORMAL"] = "FULL",
     ) -> None:
-        self.registry = blocks if isinstance(blocks, Registry) else Registry(blocks, allow=allow)
+        if isinstance(blocks, Registry):
+            if tuple(allow):
+                raise TypeError("Where blocks is a Registry, it is that Registry which is given allow.")
+            self.registry = blocks
+        else:
+            self.registry = Registry(blocks, allow=allow)
         self.secrets = secrets
         self.account = arguments.name(account, "account")
         self.url = url
