@@ -318,3 +318,30 @@ def test_what_a_person_decides_is_json_for_a_program(inside: Any) -> None:
     assert retried.code == 1
     told = json.loads(retried.out)
     assert (told["run"], told["status"], told["error"]["code"]) == (failed, "failed", "expression")
+
+
+def test_status_tells_what_was_not_undone_and_how_the_children_stand(inside: Any) -> None:
+    text = """
+workflow: w
+steps:
+  - {id: c, run_workflow: {workflow: child, result_key: r}}
+  - id: a
+    block: set
+    params: {x: 1}
+    compensate: {block: fail, params: {message: the bank is closed, code: bank-closed}}
+  - {id: ask, wait_for_approval: {}}
+---
+workflow: child
+steps: [{id: s, block: set, params: {x: 1}}]
+"""
+    run = dispatch(inside, text)
+    worker = inside.start("worker")
+    inside.until("the approval", lambda: inside.status(run)["status"] == "waiting_for_signal")
+    inside("cancel", run)
+    inside.until("the end", lambda: inside.status(run)["status"] == "cancelled")
+    worker.terminate()
+    inside.end(worker)
+    told = inside("status", run).out
+    assert "not undone  a: the bank is closed (bank-closed)" in told
+    (child,) = [line for line in told.splitlines() if line.startswith("  child  ")]
+    assert child.endswith("  child  completed")

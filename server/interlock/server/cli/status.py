@@ -5,13 +5,18 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 
-from interlock.engine.client import Engine
+from interlock.engine.client import TERMINAL, Engine
+from interlock.engine.errors import CallerError
 from interlock.engine.host import DEFAULT_STORE
 from interlock.engine.shown import Position, RunStatus
 from interlock.server.cli import engine_commands as common
 from interlock.server.cli.hints import answers, in_store, settling
 
 _BUSY = {"task": "runs"}
+MOST_PAGES = 20
+"""Pages of events that are looked through for what a person should know."""
+MOST_CHILDREN = 20
+"""Children of which more is told than their ids."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -44,7 +49,7 @@ def describe(status: RunStatus, engine: Engine, store: str = DEFAULT_STORE) -> I
         yield f"  attempt     {status.attempt}"
     if status.deadline is not None and status.ended_at is None:
         yield f"  deadline    {common.when(status.deadline)}"
-    yield from _family(status)
+    yield from _family(status, engine)
     yield from _standing(status, engine, store)
     yield from _budget(status)
     for name, value in status.inputs.items():
@@ -54,17 +59,42 @@ def describe(status: RunStatus, engine: Engine, store: str = DEFAULT_STORE) -> I
     if status.status == "completed":
         yield f"  outputs     {common.short(status.outputs, 400)}"
     yield from _end(status, store)
+    yield from _not_undone(status, engine)
     version = f"{status.definition_version}, " if status.definition_version else ""
     yield f"  definition  {version}{status.definition_hash[:16]} (closure {status.closure_hash[:16]})"
 
 
-def _family(status: RunStatus) -> Iterator[str]:
+def _not_undone(status: RunStatus, engine: Engine) -> Iterator[str]:
+    """Compensations that failed: what they should have taken back still stands."""
+    if status.status not in TERMINAL or status.status == "completed":
+        return
+    after = 0
+    for _ in range(MOST_PAGES):
+        found = engine.events(status.run, after=after)
+        for event in found:
+            if event.kind == "compensation.failed":
+                said = str(event.data.get("message", "")).rstrip(".")
+                yield f"  not undone  {event.path}: {said} ({event.data.get('code', '')})"
+        if not found:
+            return
+        after = found[-1].seq
+
+
+def _family(status: RunStatus, engine: Engine) -> Iterator[str]:
     if status.parent is not None:
         yield f"  parent      {status.parent}"
-    for child in status.children:
-        yield f"  child       {child}"
+    for number, child in enumerate(status.children):
+        yield f"  child       {child}{_told(engine, child) if number < MOST_CHILDREN else ''}"
     if status.superseded_by is not None:
         yield f"  superseded  by {status.superseded_by}"
+
+
+def _told(engine: Engine, child: str) -> str:
+    try:
+        status = engine.status(child)
+    except CallerError:
+        return ""  # it has been pruned
+    return f"  {status.workflow}  {status.status}"
 
 
 def _standing(status: RunStatus, engine: Engine, store: str) -> Iterator[str]:
