@@ -40,7 +40,7 @@ SLOW = ("cfn-lint",)
 REFUSALS = {"zizmor": (1, 2, 3), "check-jsonschema": (2,), "yamllint": (255,)}
 """How these end when they have not read the files: quickly, so it is no measure."""
 VENV = Path(__file__).parent / ".venv"
-INTERLOCK = [sys.executable, "-m", "interlock.server.cli.main"]
+INTERLOCK = [str(Path(sys.executable).with_name("interlock"))]
 FILES, LINES = 500, 78_000
 
 
@@ -126,7 +126,7 @@ def once(command: list[str], folder: Path, cache: Path) -> float | None:
     done = subprocess.run(command, cwd=folder, capture_output=True, env=environment, check=False)
     seconds = time.perf_counter() - started
     said = done.stderr.decode("utf-8", "replace")
-    if (done.returncode == 2 and command[:3] == INTERLOCK) or "Traceback" in said or done.returncode < 0:
+    if (done.returncode == 2 and command[: len(INTERLOCK)] == INTERLOCK) or "Traceback" in said or done.returncode < 0:
         sys.exit(f"{' '.join(command)} failed in {folder}:\n{said[-1000:]}")
     tool = Path(command[0]).name
     if done.returncode in REFUSALS.get(tool, ()):
