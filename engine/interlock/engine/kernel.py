@@ -407,10 +407,16 @@ class SqliteKernel(Views):
         self.write(lambda tx: self.store.run("beat", worker))
 
     def claim(
-        self, worker: str, limit: int, *, blocks: frozenset[str] | None = None, tree: str | None = None
+        self,
+        worker: str,
+        limit: int,
+        *,
+        blocks: frozenset[str] | None = None,
+        tree: str | None = None,
+        without: frozenset[str] = frozenset(),
     ) -> list[Task]:
         """See `ports.Kernel.claim`."""
-        return self.write(lambda tx: self._claim(tx, Claiming(worker, limit, blocks, tree)))
+        return self.write(lambda tx: self._claim(tx, Claiming(worker, limit, blocks, tree, without)))
 
     def _claim(self, tx: Transaction, ask: Claiming) -> list[Task]:
         if ask.limit <= 0:

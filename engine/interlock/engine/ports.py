@@ -390,9 +390,15 @@ class Kernel(Protocol):
         ...
 
     def claim(
-        self, worker: str, limit: int, *, blocks: frozenset[str] | None = None, tree: str | None = None
+        self,
+        worker: str,
+        limit: int,
+        *,
+        blocks: frozenset[str] | None = None,
+        tree: str | None = None,
+        without: frozenset[str] = frozenset(),
     ) -> list[Task]:
-        """Up to ``limit`` ready tasks, oldest first; ``blocks`` and ``tree`` restrict as in `Claiming`."""
+        """Up to ``limit`` ready tasks, oldest first; the rest restricts as in `Claiming`."""
         ...
 
     def settle(self, task: Task, outcome: Outcome) -> Settled:
@@ -400,7 +406,7 @@ class Kernel(Protocol):
         ...
 
     def settle_many(self, settlements: Sequence[Settlement], claim: Claiming | None = None) -> Batch:
-        """Settle several in one transaction (a savepoint each), then claim further tasks in it."""
+        """Settle several in one transaction, then claim further tasks in it."""
         ...
 
     def hand_back(self, task: Task, *, reason: str, delay: float = 0.0) -> None:

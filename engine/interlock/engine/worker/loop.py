@@ -215,7 +215,7 @@ class Worker:
         ready = self.kernel.next_ready(claim.tree, claim.without)
         if ready is None or ready > self._now() + 0.001:
             return []
-        return list(self.kernel.settle_many((), claim).tasks)
+        return self.kernel.claim(claim.worker, claim.limit, blocks=claim.blocks, tree=claim.tree, without=claim.without)
 
     async def _begin(self, task: Task, services: dict[str, Any]) -> None:
         attempt = Attempt(task, self.registry, self.cipher, self.secrets, services, self.on_log)
