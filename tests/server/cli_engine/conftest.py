@@ -107,18 +107,25 @@ class Inside(Shell):
 
 
 @pytest.fixture
-def inside(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Inside:
+def inside(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Iterator[Inside]:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("sys.path", [*sys.path])
     monkeypatch.delenv("INTERLOCK_KEY", raising=False)
-    return Inside(tmp_path, capsys)
+    shell = Inside(tmp_path, capsys)
+    yield shell
+    kill(shell)
+
+
+def kill(shell: Shell) -> None:
+    """What a test has started ends with it, also where it fails."""
+    for process in shell.started:
+        if process.poll() is None:
+            process.send_signal(signal.SIGKILL)
+            process.communicate()
 
 
 @pytest.fixture
 def interlock(tmp_path: Path) -> Iterator[Shell]:
     shell = Shell(tmp_path)
     yield shell
-    for process in shell.started:
-        if process.poll() is None:
-            process.send_signal(signal.SIGKILL)
-            process.communicate()
+    kill(shell)
