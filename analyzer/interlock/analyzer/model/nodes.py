@@ -484,3 +484,15 @@ __all__ = [
     "walk",
     "with_inner",
 ]
+
+
+def blocks_of(workflow: Workflow) -> set[str]:
+    """The names of the blocks that a workflow uses itself, compensations and handlers included."""
+    names: set[str] = set()
+    for steps in (workflow.steps, workflow.on_cancel, workflow.on_deadline):
+        for step in walk(steps):
+            if isinstance(step.kind, BlockCall) and step.kind.block is not None:
+                names.add(step.kind.block.value)
+            if step.compensate is not None and step.compensate.block is not None:
+                names.add(step.compensate.block.value)
+    return names

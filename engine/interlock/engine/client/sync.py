@@ -12,6 +12,7 @@ from typing import Any, Literal, ParamSpec, TypeVar
 
 import msgspec
 
+from interlock.analyzer.model import nodes
 from interlock.analyzer.source.text import SourceText
 from interlock.engine import arguments
 from interlock.engine.arguments import Seconds
@@ -477,14 +478,4 @@ def replay_export(data: bytes, *, any_version: bool = False) -> Replayed:
 
 def blocks_of(definition: Definition) -> set[str]:
     """The names of the blocks that a definition uses itself, compensations and handlers included."""
-    from interlock.analyzer.model.nodes import BlockCall, walk
-
-    names: set[str] = set()
-    workflow = definition.workflow
-    for steps in (workflow.steps, workflow.on_cancel, workflow.on_deadline):
-        for step in walk(steps):
-            if isinstance(step.kind, BlockCall) and step.kind.block is not None:
-                names.add(step.kind.block.value)
-            if step.compensate is not None and step.compensate.block is not None:
-                names.add(step.compensate.block.value)
-    return names
+    return nodes.blocks_of(definition.workflow)

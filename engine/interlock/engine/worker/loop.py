@@ -224,7 +224,7 @@ class Worker:
         except NoSecret as error:
             if not await self._ask(self._nobody_else, task.run):
                 self._leave_alone(task)
-                await self._hand_back(task, str(error), 0.0)
+                await self._hand_back(task, str(error))
                 return
             attempt.refuse("secret-unavailable", str(error))
         self._attempts[asyncio.create_task(attempt.run())] = attempt
@@ -294,7 +294,7 @@ class Worker:
                 task.cancel()
                 await asyncio.gather(task, return_exceptions=True)
                 del self._attempts[task]
-                await self._hand_back(attempt.task, "the worker stops", 0.0)
+                await self._hand_back(attempt.task, "the worker stops")
         began = time.monotonic()
         while self._attempts and (left := began + self.grace - time.monotonic()) > 0:
             self._wake.clear()
@@ -304,8 +304,8 @@ class Worker:
                 self._count(settlements, [item.accepted for item in batch.settled])
             await self._ask(self.kernel.heartbeat, self.name)
 
-    async def _hand_back(self, task: Task, reason: str, delay: float) -> None:
-        await self._ask(lambda: self.kernel.hand_back(task, reason=reason, delay=delay))
+    async def _hand_back(self, task: Task, reason: str) -> None:
+        await self._ask(lambda: self.kernel.hand_back(task, reason=reason))
         self.counts.handed_back += 1
 
     # --- the store ---

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from interlock.analyzer.graph.program import Unit
-from interlock.analyzer.model.nodes import BlockCall, Input, Workflow, walk
+from interlock.analyzer.model.nodes import Input, blocks_of
 from interlock.analyzer.model.values import plain
 from interlock.analyzer.query.outline import calls_in
 from interlock.server.lsp.convert import range_of, span_range
@@ -46,7 +46,7 @@ def _described(view: View, unit: Unit) -> dict[str, object]:
         "document": range_of(view.lines, *view.extent(unit)),
         "inputs": [_input(one) for one in unit.workflow.inputs.values()],
         "secrets": sorted({secret.name for each in closure for secret in each.workflow.secrets}),
-        "blocks": sorted({block for each in closure for block in _blocks(each.workflow)}),
+        "blocks": sorted({block for each in closure for block in blocks_of(each.workflow)}),
     }
 
 
@@ -70,14 +70,3 @@ def _closure(view: View, unit: Unit) -> list[Unit]:
                 found[id(child)] = child
                 waiting.append(child)
     return list(found.values())
-
-
-def _blocks(workflow: Workflow) -> set[str]:
-    names: set[str] = set()
-    for steps in (workflow.steps, workflow.on_cancel, workflow.on_deadline):
-        for step in walk(steps):
-            if isinstance(step.kind, BlockCall) and step.kind.block is not None:
-                names.add(step.kind.block.value)
-            if step.compensate is not None and step.compensate.block is not None:
-                names.add(step.compensate.block.value)
-    return names
